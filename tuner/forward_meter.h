@@ -1,0 +1,43 @@
+// Times one shape on one kernel, with the machine's peak sampled after every repetition.
+#pragma once
+
+#include "flashwright/flashwright.h"
+#include "forward_problem.h"
+#include "machine_peak.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace flashwright {
+
+struct ForwardResult {
+    std::string kernel, isa;
+    int threads;
+    std::vector<double> seconds;  // of one call: thread-CPU time on one thread, wall time on several
+    double gflops;                // at the 25th percentile of the times
+    double peak_gflops;           // of the ISA that the kernel uses, on as many threads
+    std::string best_isa;         // the widest that this machine can use, with its peak
+    double best_peak_gflops;
+};
+
+class ForwardMeter {
+ public:
+    // execution.threads must be given. Throws std::runtime_error with the library's message if it refuses the call.
+    ForwardMeter(const ShapeSpec &shape, flashwright_dtype dtype, const flashwright_execution &execution);
+    double repeat();  // one repetition, of a millisecond at least; returns the seconds of one call
+    ForwardResult result() const;
+    const std::string &kernel() const { return kernel_; }
+
+ private:
+    ForwardProblem problem_;
+    flashwright_execution execution_;
+    std::string kernel_, isa_, best_isa_;
+    int calls_ = 1;  // in one repetition
+    std::vector<double> seconds_;
+    std::optional<FmaPeak> peak_, best_peak_;
+
+    void call();
+};
+
+}  // namespace flashwright

@@ -1,0 +1,27 @@
+// This machine as the operating system describes it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace flashwright {
+
+struct CacheInfo {
+    int level;
+    std::string type;    // Data, Instruction, Unified
+    std::int64_t bytes;  // of one instance
+};
+
+struct MachineInfo {
+    std::string cpu_name;
+    int processors;  // that this process may use
+    std::vector<CacheInfo> caches;
+};
+
+MachineInfo machine_info();
+
+// Threads that a call uses when nothing is said, as in flashwright_execution: FLASHWRIGHT_THREADS, else the processors.
+int default_threads();
+
+}  // namespace flashwright

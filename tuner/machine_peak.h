@@ -1,0 +1,49 @@
+// What this machine can do at most, measured: floating-point operations on registers alone, and bytes read from memory.
+// Sampled in bursts, so that a benchmark can take a sample after each of its repetitions and compare like with like:
+// the clock of a CPU and the neighbours on it change within seconds.
+#pragma once
+
+#include "flashwright/flashwright.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace flashwright {
+
+// Multiplications and additions a second on `threads` threads at once, with the vectors of an ISA: fused where it has
+// FMA (avx2, avx512), else a multiplication and an addition (baseline, sse41).
+class FmaPeak {
+ public:
+    FmaPeak(const std::string &isa, flashwright_dtype dtype, int threads);  // throws on an ISA that it does not know
+    void sample();          // a burst of about a millisecond on each thread
+    double gflops() const;  // of all threads together, at the 25th percentile of the samples' times
+
+ private:
+    struct Loop;
+    const Loop *loop_;
+    int threads_;
+    std::int64_t iterations_;
+    std::vector<double> seconds_;
+};
+
+// Bytes a second read in order from a buffer far larger than the last cache, each thread its own part.
+class ReadBandwidth {
+ public:
+    explicit ReadBandwidth(int threads);
+    void sample();  // one read of the whole buffer
+    double gbytes_per_second() const;
+
+ private:
+    struct Unmap {
+        std::size_t bytes;
+        void operator()(std::byte *buffer) const;
+    };
+    int threads_;
+    std::unique_ptr<std::byte[], Unmap> buffer_;
+    std::vector<double> seconds_;
+};
+
+}  // namespace flashwright

@@ -1,0 +1,23 @@
+// Order statistics of repeated measurements.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace flashwright {
+
+// The value below which the fraction `p` of the values lies, interpolated between neighbours. Takes at least one value.
+inline double quantile(std::vector<double> values, double p) {
+    std::sort(values.begin(), values.end());
+    const double position = p * static_cast<double>(values.size() - 1);
+    const std::size_t below = static_cast<std::size_t>(position);
+    const std::size_t above = std::min(below + 1, values.size() - 1);
+    return values[below] + (position - static_cast<double>(below)) * (values[above] - values[below]);
+}
+
+inline double median(const std::vector<double> &values) { return quantile(values, 0.5); }
+inline double quarter(const std::vector<double> &values) { return quantile(values, 0.25); }
+inline double three_quarters(const std::vector<double> &values) { return quantile(values, 0.75); }
+
+}  // namespace flashwright
