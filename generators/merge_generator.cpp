@@ -1,0 +1,70 @@
+#include "../schedules/cpu_simd.h"
+#include "online_softmax.h"
+#include "scalar_math.h"
+#include "scratch_memory.h"
+
+#include <Halide.h>
+
+namespace flashwright {
+
+using namespace Halide;
+
+// Joins two attention results over disjoint keys: the first is the state, the second one block whose maximum is its lse and
+// whose sum is 1. A side with lse = -infinity is ignored.
+class MergeGenerator : public Generator<MergeGenerator> {
+public:
+    GeneratorParam<Type> dtype{"dtype", Float(32)};
+    GeneratorParam<int> block_q{"block_q", 16};
+
+    Input<Buffer<void, 2>> out_a{"out_a"};
+    Input<Buffer<void, 1>> lse_a{"lse_a"};
+    Input<Buffer<void, 2>> out_b{"out_b"};
+    Input<Buffer<void, 1>> lse_b{"lse_b"};
+    Output<Buffer<void, 2>> out{"out"};
+    Output<Buffer<void, 1>> lse{"lse"};
+
+    void configure() {
+        for (auto *buffer : {&out_a, &out_b}) {
+            buffer->set_type(dtype);
+        }
+        for (auto *buffer : {&lse_a, &lse_b}) {
+            buffer->set_type(dtype);
+        }
+        out.set_type(dtype);
+        lse.set_type(dtype);
+    }
+
+    void generate() {
+        Var row("row"), channel("channel");
+        Expr head_dim_v = out_a.dim(0).extent(), at = min(row, lse_a.dim(0).extent() - 1);
+        OnlineSoftmax state(row, head_dim_v, side(lse_a(at), [&](Expr c) { return out_a(c, at); }));
+        state.add_blocks("other", 1, [&](const Expr &) { return side(lse_b(at), [&](Expr c) { return out_b(c, at); }); });
+        state.finish();
+        out(channel, row) = state.normalised(row, channel);
+        lse(row) = state.lse(row);
+
+        for (OutputImageParam p : std::vector<OutputImageParam>{out_a, out_b, out}) {
+            p.dim(0).set_min(0).set_stride(Expr());
+            p.dim(1).set_min(0);
+        }
+        for (OutputImageParam p : std::vector<OutputImageParam>{lse_a, lse_b, lse}) {
+            p.dim(0).set_min(0).set_stride(Expr());
+        }
+        schedule_state_outputs_cpu(state, out, {lse}, block_q, natural_vector_size(dtype));
+    }
+
+    void schedule() {
+        allocate_from_scratch(get_pipeline());
+    }
+
+private:
+    OnlineSoftmax::Part side(const Expr &lse, const std::function<Expr(Expr)> &values) const {
+        Expr ignored = is_negative_infinity(lse), zero = Internal::make_const(dtype, 0);
+        return {lse, select(ignored, zero, Internal::make_const(dtype, 1)),
+                [=](const Expr &channel) { return select(ignored, zero, values(channel)); }};
+    }
+};
+
+}  // namespace flashwright
+
+HALIDE_REGISTER_GENERATOR(flashwright::MergeGenerator, merge)

@@ -1,0 +1,73 @@
+#include "scalar_math.h"
+
+#include <limits>
+#include <vector>
+
+namespace flashwright {
+
+using namespace Halide;
+using Halide::Internal::make_const;
+
+namespace {
+
+// Minimax polynomial of e^r on |r| <= ln(2)/2 (Remez, relative error), highest power first: 7.5e-8 in f32, 1.4e-14 in f64.
+const std::vector<double> kExp32{0.008297647958869019, 0.04191543143394839, 0.16667575091153344,
+                                 0.4999889441347209,   0.9999996918073821,  1.0000000716969817};
+const std::vector<double> kExp64{2.748144389074951e-06, 2.488403436836823e-05, 0.00019841597993943018, 0.0013888802770737315,
+                                 0.0083333330019413,    0.04166666703294288,   0.16666666667827565,    0.4999999999945655,
+                                 0.9999999999998929,    1.0000000000000129};
+
+Expr horner(const std::vector<double> &coefficients, const Expr &x) {
+    Expr p = make_const(x.type(), coefficients[0]);
+    for (size_t n = 1; n < coefficients.size(); n++) {
+        p = p * x + make_const(x.type(), coefficients[n]);
+    }
+    return p;
+}
+
+// 2^n for an integer-valued n within the exponent range.
+Expr power_of_two(const Expr &n) {
+    if (n.type().bits() == 32) {
+        return reinterpret<float>((cast<int32_t>(n) + 127) << 23);
+    }
+    return reinterpret<double>((cast<int64_t>(n) + make_const(Int(64), 1023)) << make_const(Int(64), 52));
+}
+
+}  // namespace
+
+Expr negative_infinity(Type type) {
+    return make_const(type, -std::numeric_limits<double>::infinity());
+}
+
+Expr is_negative_infinity(const Expr &x) {
+    return strict_float(x == negative_infinity(x.type()));
+}
+
+Expr exp_nonpositive(const Expr &x) {
+    const Type type = x.type();
+    const bool single = type.bits() == 32;
+    Expr n = round(x * make_const(type, 1.4426950408889634));
+    // ln(2) in two parts for f64 (the first with 32 zero bits, so that n times it is exact); f32 needs one, as x <= 0 and
+    // a weight e^x with an error of 2^-24 |x| is itself small.
+    Expr r = single ? x - n * make_const(type, 0.6931471805599453)
+                    : x - n * make_const(type, 0.693147180369123816490) - n * make_const(type, 1.90821492927058770002e-10);
+    Expr y = horner(single ? kExp32 : kExp64, r) * power_of_two(n);
+    return select(strict_float(x < make_const(type, single ? -87.33 : -708.39)), make_const(type, 0), y);
+}
+
+Expr tanh_accurate(const Expr &x) {
+    const Type type = x.type();
+    // Near zero 1 - e^(-2|x|) cancels; there the Taylor series is used up to where its rest is below the precision.
+    const bool single = type.bits() == 32;
+    const std::vector<double> series =
+        single ? std::vector<double>{-929569.0 / 638512875.0, 21844.0 / 6081075.0, -1382.0 / 155925.0, 62.0 / 2835.0, -17.0 / 315.0, 2.0 / 15.0, -1.0 / 3.0, 1.0}
+               : std::vector<double>{-443861162.0 / 1856156927625.0, 6404582.0 / 10854718875.0, -929569.0 / 638512875.0, 21844.0 / 6081075.0, -1382.0 / 155925.0, 62.0 / 2835.0, -17.0 / 315.0, 2.0 / 15.0, -1.0 / 3.0, 1.0};
+    Expr size = abs(x);
+    Expr small = x * horner(series, x * x);
+    Expr e = exp_nonpositive(make_const(type, -2) * size);
+    Expr large = (make_const(type, 1) - e) / (make_const(type, 1) + e);
+    Expr limit = make_const(type, single ? 0.35 : 0.2);
+    return select(strict_float(size < limit), small, select(strict_float(x < make_const(type, 0)), -large, large));
+}
+
+}  // namespace flashwright

@@ -1,0 +1,101 @@
+#include "score_terms.h"
+
+#include "scalar_math.h"
+
+namespace flashwright {
+
+using namespace Halide;
+using Halide::Internal::make_const;
+
+ScoreTerm softcap_term(const Expr &cap) {
+    ScoreTerm term;
+    term.name = "softcap";
+    const Expr off = cap == make_const(cap.type(), 0);
+    const Expr divisor = select(off, make_const(cap.type(), 1), cap);
+    term.value = [=](const Expr &score, const ScoreIndex &) {
+        return select(off, score, cap * tanh_accurate(score / divisor));
+    };
+    term.derivative = [=](const Expr &score, const ScoreIndex &) {
+        Expr t = tanh_accurate(score / divisor);
+        return select(off, make_const(score.type(), 1), make_const(score.type(), 1) - t * t);
+    };
+    return term;
+}
+
+ScoreTerm alibi_term(const Expr &slope, const Expr &diagonal_offset) {
+    ScoreTerm term;
+    term.name = "alibi";
+    term.value = [=](const Expr &score, const ScoreIndex &at) {
+        return score - slope * cast(score.type(), abs(at.key - (at.row + diagonal_offset)));
+    };
+    return term;
+}
+
+ScoreTerm bias_term(const std::function<Expr(const ScoreIndex &)> &bias) {
+    ScoreTerm term;
+    term.name = "bias";
+    term.value = [=](const Expr &score, const ScoreIndex &at) { return score + bias(at); };
+    term.seen = [=](const ScoreIndex &at) { return !is_negative_infinity(bias(at)); };
+    term.seen_from_memory = true;
+    return term;
+}
+
+ScoreTerm mask_term(const std::function<Expr(const ScoreIndex &)> &mask) {
+    ScoreTerm term;
+    term.name = "mask";
+    term.seen = [=](const ScoreIndex &at) { return mask(at) != cast<uint8_t>(0); };
+    term.seen_from_memory = true;
+    return term;
+}
+
+ScoreTerm position_term(const Expr &lo_offset, const Expr &hi_offset, const Expr &key_count) {
+    ScoreTerm term;
+    term.name = "position";
+    term.seen = [=](const ScoreIndex &at) {
+        return at.key >= at.row + lo_offset && at.key <= min(at.row + hi_offset, key_count - 1);
+    };
+    return term;
+}
+
+Expr apply_terms(const ScoreTerms &terms, Expr score, const ScoreIndex &at) {
+    for (const ScoreTerm &term : terms) {
+        if (term.value) {
+            score = term.value(score, at);
+        }
+    }
+    return score;
+}
+
+Expr derivative_of_terms(const ScoreTerms &terms, Expr score, const ScoreIndex &at) {
+    Expr product = make_const(score.type(), 1);
+    for (const ScoreTerm &term : terms) {
+        if (term.derivative) {
+            product = product * term.derivative(score, at);
+        }
+        if (term.value) {
+            score = term.value(score, at);
+        }
+    }
+    return product;
+}
+
+Expr seen_by_terms(const ScoreTerms &terms, const ScoreIndex &at) {
+    Expr seen = Halide::Internal::const_true();
+    for (const ScoreTerm &term : terms) {
+        if (term.seen) {
+            seen = seen && term.seen(at);
+        }
+    }
+    return seen;
+}
+
+bool any_seen_from_memory(const ScoreTerms &terms) {
+    for (const ScoreTerm &term : terms) {
+        if (term.seen_from_memory) {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace flashwright

@@ -1,0 +1,51 @@
+// What happens to a score between the dot product and the softmax, as a list of small composable terms.
+// Order: dot product * softmax_scale, soft cap, ALiBi, bias, masks. A term of your own is one more function that returns a
+// ScoreTerm; append it to the list in `score_terms`.
+#pragma once
+
+#include <Halide.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace flashwright {
+
+// One element of the score matrix: a query row of the tile and a key's index in K.
+struct ScoreIndex {
+    Halide::Expr row, key;
+};
+
+struct ScoreTerm {
+    std::string name;
+    // The score after this term, from the score before it. Undefined: the term only hides.
+    std::function<Halide::Expr(const Halide::Expr &score, const ScoreIndex &)> value;
+    // d value / d score, from the score before this term. Undefined: 1.
+    std::function<Halide::Expr(const Halide::Expr &score, const ScoreIndex &)> derivative;
+    // Which keys the row sees. Undefined: all.
+    std::function<Halide::Expr(const ScoreIndex &)> seen;
+    // `seen` reads memory, so its result is worth keeping.
+    bool seen_from_memory = false;
+};
+
+using ScoreTerms = std::vector<ScoreTerm>;
+
+// cap * tanh(score / cap); cap == 0: unchanged.
+ScoreTerm softcap_term(const Halide::Expr &cap);
+// -slope * |key - (row + diagonal_offset)| (Press et al. 2022, section 3, measured from the diagonal).
+ScoreTerm alibi_term(const Halide::Expr &slope, const Halide::Expr &diagonal_offset);
+// + bias(key, row); a bias of -infinity hides the key.
+ScoreTerm bias_term(const std::function<Halide::Expr(const ScoreIndex &)> &bias);
+// mask(key, row) == 0 hides the key.
+ScoreTerm mask_term(const std::function<Halide::Expr(const ScoreIndex &)> &mask);
+// row + lo_offset <= key <= row + hi_offset and key < key_count: causal, window and key length in one.
+ScoreTerm position_term(const Halide::Expr &lo_offset, const Halide::Expr &hi_offset, const Halide::Expr &key_count);
+
+// The score after all terms, and the derivative of that by the score before them.
+Halide::Expr apply_terms(const ScoreTerms &, Halide::Expr score, const ScoreIndex &);
+Halide::Expr derivative_of_terms(const ScoreTerms &, Halide::Expr score, const ScoreIndex &);
+// Whether the row sees the key.
+Halide::Expr seen_by_terms(const ScoreTerms &, const ScoreIndex &);
+bool any_seen_from_memory(const ScoreTerms &);
+
+}  // namespace flashwright

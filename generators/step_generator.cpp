@@ -1,0 +1,75 @@
+#include "../schedules/cpu_simd.h"
+#include "forward_attention.h"
+#include "scalar_math.h"
+#include "scratch_memory.h"
+
+#include <Halide.h>
+
+namespace flashwright {
+
+using namespace Halide;
+
+// Takes given scores and their values into a softmax state (m, l, unnormalised accumulator). A score of -infinity hides.
+class StepGenerator : public Generator<StepGenerator> {
+public:
+    GeneratorParam<Type> dtype{"dtype", Float(32)};
+    GeneratorParam<int> block_q{"block_q", 16};
+
+    Input<Buffer<void, 1>> m{"m"}, l{"l"};
+    Input<Buffer<void, 2>> acc{"acc"}, scores{"scores"}, v{"v"};
+    Output<Buffer<void, 1>> m_out{"m_out"}, l_out{"l_out"};
+    Output<Buffer<void, 2>> acc_out{"acc_out"};
+
+    void configure() {
+        for (auto *buffer : {&m, &l}) {
+            buffer->set_type(dtype);
+        }
+        for (auto *buffer : {&acc, &scores, &v}) {
+            buffer->set_type(dtype);
+        }
+        m_out.set_type(dtype);
+        l_out.set_type(dtype);
+        acc_out.set_type(dtype);
+    }
+
+    void generate() {
+        const Type type = dtype;
+        const int keys_per_block = 64;  // bounds the temporary memory
+        BlockSoftmax::Vars vars;
+        const Var row = vars.row, j = vars.j, block = vars.block, channel = vars.channel;
+        Expr head_dim_v = v.dim(0).extent(), keys = v.dim(1).extent(), at = min(row, m.dim(0).extent() - 1);
+        KeyBlocks blocks = blocks_of_segment(0, keys, keys_per_block, 1);
+
+        Func given("given"), seen("seen");
+        given(row, j, block) = scores(blocks.begin(block) + j, at);
+        seen(row, j, block) = !is_negative_infinity(given(row, j, block));
+        BlockSoftmax softmax("step", vars, blocks, given, seen, [&](Expr key, Expr c) { return v(c, key); });
+        OnlineSoftmax state(row, head_dim_v, {m(at), l(at), [&](Expr c) { return acc(c, at); }});
+        state.add_blocks("block", blocks.count, [&](const Expr &b) { return softmax.part(b); });
+
+        m_out(row) = state.max(row);
+        l_out(row) = state.sum(row);
+        acc_out(channel, row) = state.accumulator(row, channel);
+
+        for (OutputImageParam p : std::vector<OutputImageParam>{acc, scores, v, acc_out}) {
+            p.dim(0).set_min(0).set_stride(Expr());
+            p.dim(1).set_min(0);
+        }
+        for (OutputImageParam p : std::vector<OutputImageParam>{m, l, m_out, l_out}) {
+            p.dim(0).set_min(0).set_stride(Expr());
+        }
+        const int lanes = natural_vector_size(type);
+        const CpuSimdTiles tiles{block_q, keys_per_block, 1, 1, 1};
+        schedule_given_scores_cpu(softmax, state, tiles, lanes);
+        schedule_block_softmax_cpu(softmax, state, 0, tiles, lanes);
+        schedule_state_outputs_cpu(state, acc_out, {m_out, l_out}, block_q, lanes);
+    }
+
+    void schedule() {
+        allocate_from_scratch(get_pipeline());
+    }
+};
+
+}  // namespace flashwright
+
+HALIDE_REGISTER_GENERATOR(flashwright::StepGenerator, step)
