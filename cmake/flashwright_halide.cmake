@@ -1,12 +1,12 @@
-# find_package(Halide) without Python's development headers: the package file that the wheel puts in the venv asks for
-# them, though nothing here needs them, and then forwards to the one found here.
-if(NOT Halide_DIR)
+# find_package(Halide) without Python's development headers: the package files that the wheel puts in the venv ask for
+# them, though nothing here needs them, and then forward to the ones found here.
+foreach(package Halide HalideHelpers)
     foreach(prefix IN LISTS CMAKE_PREFIX_PATH)
-        file(GLOB found "${prefix}/lib/python3*/site-packages/halide/lib64/cmake/Halide")
-        if(found)
+        file(GLOB found "${prefix}/lib/python3*/site-packages/halide/lib64/cmake/${package}")
+        if(found AND NOT ${package}_DIR)
             list(GET found 0 found)
-            set(Halide_DIR "${found}" CACHE PATH "Folder of HalideConfig.cmake")
+            set(${package}_DIR "${found}" CACHE PATH "Folder of ${package}Config.cmake")
         endif()
     endforeach()
-endif()
+endforeach()
 find_package(Halide 21 REQUIRED COMPONENTS shared)

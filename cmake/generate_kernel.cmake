@@ -50,7 +50,7 @@ function(build_generator out sources_hash)
         string(TIMESTAMP start "%s%f")
         run("configuring the kernel generator"
             "${CMAKE_COMMAND}" -S "${source_dir}/generators" -B "${build_dir}" -G Ninja "-DCMAKE_MAKE_PROGRAM=${NINJA}"
-            "-DCMAKE_CXX_COMPILER=${CXX}" "-DHalide_DIR=${HALIDE_DIR}" -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O1)
+            "-DCMAKE_CXX_COMPILER=${CXX}" "-DHalide_DIR=${HALIDE_DIR}" "-DHalideHelpers_DIR=${HALIDE_DIR}Helpers" -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O1)
         run("building the kernel generator" "${CMAKE_COMMAND}" --build "${build_dir}")
         file(COPY_FILE "${build_dir}/flashwright_generate" "${program}.new")
         file(RENAME "${program}.new" "${program}")

@@ -1,5 +1,5 @@
 # One custom command per kernel of the configuration, and the registry of them.
-# Results: FLASHWRIGHT_KERNEL_OBJECTS, FLASHWRIGHT_KERNEL_REGISTRY, FLASHWRIGHT_KERNEL_DIR.
+# Files go to FLASHWRIGHT_KERNEL_DIR. Results: FLASHWRIGHT_KERNEL_OBJECTS, FLASHWRIGHT_KERNEL_REGISTRY.
 include(kernel_configuration)
 
 # The command line of the generator for one kernel, without paths.
@@ -43,22 +43,25 @@ function(flashwright_add_kernel name)
     )
 endfunction()
 
+function(capitalise out word)
+    string(SUBSTRING ${word} 0 1 initial)
+    string(SUBSTRING ${word} 1 -1 rest)
+    string(TOUPPER ${initial} initial)
+    set(${out} ${initial}${rest} PARENT_SCOPE)
+endfunction()
+
 function(flashwright_write_registry)
     set(declarations "")
     set(kernels "")
     foreach(name IN LISTS KERNELS)
         set(op ${${name}_OP})
-        string(SUBSTRING ${op} 0 1 initial)
-        string(TOUPPER ${initial} initial)
-        string(REGEX REPLACE "^." "${initial}" kernel_type ${op})
-        string(APPEND declarations "std::remove_pointer_t<${kernel_type}Kernel> flashwright_${name};\n")
+        capitalise(type ${op})
+        string(APPEND declarations "std::remove_pointer_t<${type}Kernel> flashwright_${name};\n")
 
         set(terms "")
         foreach(term IN LISTS ${name}_TERMS)
-            string(SUBSTRING ${term} 0 1 initial)
-            string(TOUPPER ${initial} initial)
-            string(REGEX REPLACE "^." "k${initial}" bit ${term})
-            list(APPEND terms ${bit})
+            capitalise(bit ${term})
+            list(APPEND terms k${bit})
         endforeach()
         list(JOIN terms " | " terms_bits)
         if(NOT terms)
@@ -138,7 +141,6 @@ if(SKIPPED_ISAS)
     message(STATUS "Kernels: not for ${CMAKE_SYSTEM_PROCESSOR}, skipped: ${SKIPPED_ISAS}")
 endif()
 
-set(FLASHWRIGHT_KERNEL_DIR "${PROJECT_BINARY_DIR}/kernels")
 set(FLASHWRIGHT_KERNEL_REGISTRY "${FLASHWRIGHT_KERNEL_DIR}/kernel_registry.cpp")
 include(generator_sources)
 flashwright_generator_sources(generator_sources "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS)
