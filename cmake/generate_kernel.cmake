@@ -1,7 +1,7 @@
 # cmake -P: puts NAME.o, NAME.stmt and NAME.s into OUTPUT_DIR, from the cache or by running the generator program.
 #   NAME, ARGUMENTS     the kernel, and the generator's command line for it, without paths
 #   OUTPUT_DIR, CACHE   where the files go; the cache folder, shared by build folders
-#   HALIDE_DIR, HALIDE_VERSION, CXX, NINJA   for building the generator program, when it is needed at all
+#   HALIDE_DIR, HALIDE_VERSION, CXX, NINJA, WERROR   for building the generator program, when it is needed at all
 # A cache entry is a folder named by the SHA-256 of all that decides its content. It appears by a rename, so it is whole
 # or absent. One lock an entry: two builds at once do not generate the same kernel twice.
 cmake_minimum_required(VERSION 3.28)
@@ -28,12 +28,15 @@ function(seconds_since out start)
     set(${out} "${whole}.${tenth}" PARENT_SCOPE)
 endfunction()
 
-# Runs a command; on failure shows its output.
+# Runs a command; shows its output where something is wrong.
 function(run what)
     execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
     if(NOT result EQUAL 0)
         list(JOIN ARGN " " command)
-        message(FATAL_ERROR "${what} failed (${result}): ${command}\n${output}")
+        message(NOTICE "${output}")
+        message(FATAL_ERROR "${what} failed (${result}): ${command}")
+    elseif(output MATCHES "warning:")
+        message(NOTICE "${output}")
     endif()
 endfunction()
 
@@ -50,8 +53,13 @@ function(build_generator out sources_hash)
         string(TIMESTAMP start "%s%f")
         run("configuring the kernel generator"
             "${CMAKE_COMMAND}" -S "${source_dir}/generators" -B "${build_dir}" -G Ninja "-DCMAKE_MAKE_PROGRAM=${NINJA}"
-            "-DCMAKE_CXX_COMPILER=${CXX}" "-DHalide_DIR=${HALIDE_DIR}" "-DHalideHelpers_DIR=${HALIDE_DIR}Helpers" -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O1)
+            "-DCMAKE_CXX_COMPILER=${CXX}" "-DHalide_DIR=${HALIDE_DIR}" "-DHalideHelpers_DIR=${HALIDE_DIR}Helpers"
+            -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O1 -DFLASHWRIGHT_WERROR=${WERROR})
         run("building the kernel generator" "${CMAKE_COMMAND}" --build "${build_dir}")
+        hash_sources(hash_now)
+        if(NOT hash_now STREQUAL sources_hash)
+            message(FATAL_ERROR "The sources of the kernel generator changed while it was built; build again.")
+        endif()
         file(COPY_FILE "${build_dir}/flashwright_generate" "${program}.new")
         file(RENAME "${program}.new" "${program}")
         seconds_since(seconds ${start})

@@ -34,7 +34,7 @@ function(flashwright_add_kernel name)
         COMMAND
             "${CMAKE_COMMAND}" -DNAME=${name} "-DARGUMENTS=${arguments}" "-DOUTPUT_DIR=${FLASHWRIGHT_KERNEL_DIR}"
             "-DCACHE=${FLASHWRIGHT_KERNEL_CACHE}" "-DHALIDE_DIR=${Halide_DIR}" -DHALIDE_VERSION=${Halide_VERSION}
-            "-DCXX=${CMAKE_CXX_COMPILER}" "-DNINJA=${CMAKE_MAKE_PROGRAM}" -P
+            "-DCXX=${CMAKE_CXX_COMPILER}" "-DNINJA=${CMAKE_MAKE_PROGRAM}" -DWERROR=${FLASHWRIGHT_WERROR} -P
             "${PROJECT_SOURCE_DIR}/cmake/generate_kernel.cmake"
         DEPENDS ${generator_sources} "${PROJECT_SOURCE_DIR}/cmake/generate_kernel.cmake"
                 "${PROJECT_SOURCE_DIR}/cmake/generator_sources.cmake"

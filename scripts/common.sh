@@ -1,0 +1,35 @@
+# Sourced by the other scripts: where things are, what is said, how a preset is built and tested.
+# shellcheck shell=bash
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+venv=build/venv
+cmake=$venv/bin/cmake
+ctest=$venv/bin/ctest
+jobs=$(nproc)
+
+say() { printf '\n==> [%d:%02d] %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$*"; }
+
+# configure PRESET
+configure() {
+    say "Configuring $1"
+    "$cmake" --preset "$1" -DFLASHWRIGHT_WERROR="${FLASHWRIGHT_WERROR:-OFF}"
+}
+
+# build PRESET [TARGET...]
+build() {
+    local preset=$1
+    shift
+    configure "$preset"
+    [ $# -gt 0 ] || set -- all
+    say "Building $preset: $*"
+    "$cmake" --build --preset "$preset" --parallel "$jobs" --target "$@"
+}
+
+# run_tests PRESET [CTEST_ARGUMENT...]
+run_tests() {
+    local preset=$1
+    shift
+    say "Testing $preset $*"
+    "$ctest" --preset "$preset" --parallel "$jobs" --no-tests=error "$@"
+}

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Installs what the build needs: Debian or Ubuntu packages that are missing, and Halide, CMake and Ninja in build/venv.
+# Quick when all is there. With --checks also the tools of the static checks.
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+
+packages=(build-essential binutils python3-venv libcli11-dev libfmt-dev nlohmann-json3-dev libgtest-dev
+    libbenchmark-dev qemu-user)
+if [ "${1:-}" = --checks ]; then
+    packages+=(clang-format clang-tidy cppcheck shellcheck git)
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+    status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+    [ "$status" = installed ] || missing+=("$package")
+done
+if [ ${#missing[@]} -gt 0 ]; then
+    if [ "$(id -u)" -ne 0 ]; then
+        echo "error: these packages are missing; install them as root: apt-get install ${missing[*]}" >&2
+        exit 1
+    fi
+    say "Installing packages: ${missing[*]}"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get -q -o Acquire::Retries=3 update
+    apt-get -q -y -o Acquire::Retries=3 -o Dpkg::Use-Pty=0 install --no-install-recommends "${missing[@]}"
+fi
+
+# The venv belongs to these requirements at this place.
+stamp=$(printf '%s\n' "$PWD" "$(sha256sum requirements.txt)")
+if [ "$(cat $venv/stamp 2>/dev/null)" != "$stamp" ]; then
+    say "Installing Halide, CMake and Ninja in $venv"
+    python3 -m venv --clear $venv
+    $venv/bin/pip install --disable-pip-version-check --no-input --progress-bar off -r requirements.txt
+    printf '%s\n' "$stamp" >$venv/stamp
+fi
+say "Set up: $($cmake --version | head -n 1), Ninja $($venv/bin/ninja --version)"
