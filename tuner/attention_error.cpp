@@ -1,6 +1,6 @@
 #include "attention_error.h"
 
-#include "tensor_view.h"
+#include "strided_view.h"
 
 #include <algorithm>
 #include <cmath>
@@ -28,7 +28,7 @@ double largest_finite(const std::vector<double> &values) {
 }
 
 template <typename T>
-AttentionError attention_error_of(const ExactAttention &exact, const TensorView<T> &out, const TensorView<T> &lse) {
+AttentionError attention_error_of(const ExactAttention &exact, const StridedView<T> &out, const StridedView<T> &lse) {
     AttentionError error = {0, 0};
     std::size_t row = 0, element = 0;
     for (std::int64_t batch = 0; batch < out.shape[0]; ++batch) {
@@ -54,9 +54,9 @@ AttentionError attention_error_of(const ExactAttention &exact, const TensorView<
 AttentionError attention_error(const ExactAttention &exact, const flashwright_tensor &out,
                                const flashwright_tensor &softmax_lse) {
     if (out.dtype == FLASHWRIGHT_F64) {
-        return attention_error_of(exact, TensorView<double>(out), TensorView<double>(softmax_lse));
+        return attention_error_of(exact, StridedView<double>(out), StridedView<double>(softmax_lse));
     }
-    return attention_error_of(exact, TensorView<float>(out), TensorView<float>(softmax_lse));
+    return attention_error_of(exact, StridedView<float>(out), StridedView<float>(softmax_lse));
 }
 
 double attention_tolerance(flashwright_dtype dtype) { return dtype == FLASHWRIGHT_F64 ? 1e-9 : 1e-5; }

@@ -1,6 +1,6 @@
 #include "exact_attention.h"
 
-#include "tensor_view.h"
+#include "strided_view.h"
 
 #include <algorithm>
 #include <cmath>
@@ -22,11 +22,11 @@ std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
 }
 
 template <typename T>
-std::optional<TensorView<T>> optional_view(const flashwright_tensor *tensor) {
+std::optional<StridedView<T>> optional_view(const flashwright_tensor *tensor) {
     if (tensor == nullptr || tensor->data == nullptr) {
         return std::nullopt;
     }
-    return TensorView<T>(*tensor);
+    return StridedView<T>(*tensor);
 }
 
 // What the score of one (query, key) pair goes through, in the order of the definition.
@@ -66,12 +66,12 @@ class Score {
     }
 
  private:
-    TensorView<T> q_, k_;
+    StridedView<T> q_, k_;
     const flashwright_score_options &options_;
-    std::optional<TensorView<std::int32_t>> key_lengths_;
-    std::optional<TensorView<T>> bias_;
-    std::optional<TensorView<std::uint8_t>> mask_;
-    std::optional<TensorView<T>> alibi_slopes_;
+    std::optional<StridedView<std::int32_t>> key_lengths_;
+    std::optional<StridedView<T>> bias_;
+    std::optional<StridedView<std::uint8_t>> mask_;
+    std::optional<StridedView<T>> alibi_slopes_;
     double scale_;
 
     std::int64_t key_length(std::int64_t batch) const {
@@ -107,7 +107,7 @@ class Score {
 
 // One row: out[0 .. head_dim_v) = softmax(scores) V, where only the keys that are seen exist. Returns lse.
 template <typename T>
-double attend_row(const TensorView<T> &v, std::int64_t batch, std::int64_t head_kv,
+double attend_row(const StridedView<T> &v, std::int64_t batch, std::int64_t head_kv,
                   const std::vector<std::optional<double>> &scores, double *out) {
     double largest = -kInfinity;
     for (const auto &score : scores) {
@@ -138,7 +138,7 @@ double attend_row(const TensorView<T> &v, std::int64_t batch, std::int64_t head_
 
 template <typename T>
 ExactAttention exact_attention_of(const flashwright_forward_args &args) {
-    const TensorView<T> q(args.q), k(args.k), v(args.v);
+    const StridedView<T> q(args.q), k(args.k), v(args.v);
     const Score<T> score(args);
     const std::int64_t rows = q.shape[0] * q.shape[1] * q.shape[2];
     ExactAttention result;

@@ -23,7 +23,7 @@ struct ForwardResult {
 
 class ForwardMeter {
  public:
-    // execution.threads must be given. Throws std::runtime_error with the library's message if it refuses the call.
+    // Throws std::runtime_error with the library's message if it refuses the call.
     ForwardMeter(const ShapeSpec &shape, flashwright_dtype dtype, const flashwright_execution &execution);
     double repeat();  // one repetition, of a millisecond at least; returns the seconds of one call
     ForwardResult result() const;
@@ -33,6 +33,7 @@ class ForwardMeter {
     ForwardProblem problem_;
     flashwright_execution execution_;
     std::string kernel_, isa_, best_isa_;
+    int threads_;
     int calls_ = 1;  // in one repetition
     std::vector<double> seconds_;
     std::optional<FmaPeak> peak_, best_peak_;

@@ -8,13 +8,13 @@
 namespace flashwright {
 
 template <typename T>
-struct TensorView {
+struct StridedView {
     const T *data;
     std::int64_t shape[4];
     std::int64_t strides[4];
 
     // Lower ranks get ones in front; an axis of extent 1 is read at index 0 whatever the index, which is broadcasting.
-    explicit TensorView(const flashwright_tensor &tensor) : data(static_cast<const T *>(tensor.data)) {
+    explicit StridedView(const flashwright_tensor &tensor) : data(static_cast<const T *>(tensor.data)) {
         for (int axis = 0; axis < 4; ++axis) {
             const int source = axis - (4 - tensor.rank);
             shape[axis] = source < 0 ? 1 : tensor.shape[source];

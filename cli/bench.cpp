@@ -1,0 +1,178 @@
+#include "clocks.h"
+#include "commands.h"
+#include "forward_meter.h"
+#include "interrupt.h"
+#include "progress.h"
+#include "shape_spec.h"
+#include "statistics.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <memory>
+
+namespace flashwright {
+namespace {
+
+// Of one shape. The time decides; the least number is for shapes that take long, the largest for those that are done in
+// no time.
+constexpr double kSeconds = 3;
+constexpr std::size_t kLeastRepetitions = 15;
+constexpr std::size_t kMostRepetitions = 1000;
+
+struct BenchOptions {
+    std::vector<std::string> ops = {"forward"}, dtypes = {"f32"}, shapes;
+    std::int32_t threads = 0;
+    std::string isa, kernel;
+    bool json = false;
+};
+
+struct BenchRow {
+    ShapeSpec shape;
+    std::string dtype;
+    ForwardResult result;
+};
+
+std::vector<ShapeSpec> shapes_of(const BenchOptions &options) {
+    if (options.shapes.empty()) {
+        return default_shapes();
+    }
+    std::vector<ShapeSpec> shapes;
+    std::transform(options.shapes.begin(), options.shapes.end(), std::back_inserter(shapes), parse_shape_spec);
+    return shapes;
+}
+
+// Ends early, with what it has, on an interrupt.
+ForwardResult measure(const ShapeSpec &shape, const std::string &dtype, const flashwright_execution &execution,
+                      Progress &progress) {
+    ForwardMeter meter(shape, dtype == "f64" ? FLASHWRIGHT_F64 : FLASHWRIGHT_F32, execution);
+    const double start = wall_seconds();
+    for (std::size_t done = 1; !interrupt_requested(); ++done) {
+        const double seconds = meter.repeat();
+        const double elapsed = wall_seconds() - start;
+        progress.detail(fmt::format("{}: {:.3g} ms, {:.0f} %", meter.kernel(), 1e3 * seconds,
+                                    std::min(100.0, 100 * elapsed / kSeconds)));
+        if ((elapsed >= kSeconds && done >= kLeastRepetitions) || done >= kMostRepetitions) {
+            break;
+        }
+    }
+    return meter.result();
+}
+
+nlohmann::ordered_json to_json(const BenchRow &row) {
+    const ForwardResult &result = row.result;
+    nlohmann::ordered_json json = {
+        {"shape", to_string(row.shape)},
+        {"op", "forward"},
+        {"dtype", row.dtype},
+        {"isa", result.isa},
+        {"kernel", result.kernel},
+        {"threads", result.threads},
+        {"seconds",
+         {{"median", median(result.seconds)},
+          {"q25", quarter(result.seconds)},
+          {"min", quantile(result.seconds, 0)},
+          {"runs", result.seconds.size()}}},
+        {"gflops", result.gflops},
+        {"peak_gflops", result.peak_gflops},
+        {"fraction_of_peak", result.gflops / result.peak_gflops},
+    };
+    if (result.best_isa != result.isa) {
+        json["best_isa"] = result.best_isa;
+        json["best_peak_gflops"] = result.best_peak_gflops;
+        json["fraction_of_best_peak"] = result.gflops / result.best_peak_gflops;
+    }
+    return json;
+}
+
+std::string percent(double gflops, double peak_gflops, const std::string &isa) {
+    return fmt::format("{:.1f} % of {:.1f} ({})", 100 * gflops / peak_gflops, peak_gflops, isa);
+}
+
+void print_head(int threads) {
+    fmt::print(
+        "{}, peaks measured between the repetitions; GFLOP/s and percent from the 25th percentile; spread is the "
+        "middle half over the median\n",
+        threads == 1 ? "CPU time of one thread" : "wall time");
+    fmt::print("{:<28} {:<5} {:>7} {:>10} {:>10} {:>10} {:>7} {:>8}  {:<28} {}\n", "shape", "dtype", "threads",
+               "median ms", "q25 ms", "min ms", "spread", "GFLOP/s", "of the peak", "kernel");
+}
+
+void print_row(const BenchRow &row) {
+    const ForwardResult &result = row.result;
+    const std::vector<double> &seconds = result.seconds;
+    std::string peak = percent(result.gflops, result.peak_gflops, result.isa);
+    if (result.best_isa != result.isa) {
+        peak += ", " + percent(result.gflops, result.best_peak_gflops, result.best_isa);
+    }
+    fmt::print("{:<28} {:<5} {:>7} {:>10.4g} {:>10.4g} {:>10.4g} {:>5.1f} % {:>8.1f}  {:<28} {}\n",
+               to_string(row.shape), row.dtype, result.threads, 1e3 * median(seconds), 1e3 * quarter(seconds),
+               1e3 * quantile(seconds, 0), 100 * (three_quarters(seconds) - quarter(seconds)) / median(seconds),
+               result.gflops, peak, result.kernel);
+    std::fflush(stdout);
+}
+
+// An interrupt ends it after the repetition at hand; what is finished is printed.
+void bench(const BenchOptions &options) {
+    const DeferInterrupt defer;
+    const std::vector<ShapeSpec> shapes = shapes_of(options);
+    flashwright_execution execution = {};
+    execution.threads = options.threads;
+    execution.isa = options.isa.empty() ? nullptr : options.isa.c_str();
+    execution.kernel = options.kernel.empty() ? nullptr : options.kernel.c_str();
+    std::vector<BenchRow> rows;
+    Progress progress;
+    for (const std::string &dtype : options.dtypes) {
+        for (const ShapeSpec &shape : shapes) {
+            progress.step(fmt::format("forward {} {}", dtype, to_string(shape)));
+            const ForwardResult result = measure(shape, dtype, execution, progress);
+            if (interrupt_requested()) {
+                break;
+            }
+            progress.clear();
+            rows.push_back({shape, dtype, result});
+            if (!options.json) {
+                if (rows.size() == 1) {
+                    print_head(result.threads);
+                }
+                print_row(rows.back());
+            }
+        }
+    }
+    if (options.json) {
+        nlohmann::ordered_json list = nlohmann::ordered_json::array();
+        std::transform(rows.begin(), rows.end(), std::back_inserter(list), to_json);
+        fmt::print("{}\n", list.dump(2));
+        std::fflush(stdout);
+    }
+}
+
+}  // namespace
+
+void add_bench(CLI::App &app) {
+    auto options = std::make_shared<BenchOptions>();
+    CLI::App *command = app.add_subcommand("bench", "Measure kernels as a fraction of this machine's measured peak");
+    command->add_option("--op", options->ops, "Operations (forward)")->check(CLI::IsMember({"forward"}))->type_name("");
+    command->add_option("--dtype", options->dtypes, "Element types (f32)")
+        ->check(CLI::IsMember({"f32", "f64"}))
+        ->type_name("");
+    command->add_option("--shape", options->shapes, "B,HQ,HKV,TQ,TK,D[,DV][,causal]; a set of six without it")
+        ->type_name("SPEC");
+    command
+        ->add_option("--threads", options->threads,
+                     "Threads (FLASHWRIGHT_THREADS, else all processors); 1 is timed by its CPU time")
+        ->check(CLI::Range(1, std::numeric_limits<std::int32_t>::max()).description(""))
+        ->type_name("N");
+    command->add_option("--isa", options->isa, "Force this instruction set: baseline, sse41, avx2, avx512")
+        ->type_name("NAME");
+    command->add_option("--kernel", options->kernel, "Force this kernel (see flashwright info)")->type_name("NAME");
+    command->add_flag("--json", options->json, "Print a list of results as JSON");
+    command->footer(
+        "Example:\n  flashwright bench --threads 1 --shape 1,8,8,1024,1024,64 --shape 1,8,8,1024,1024,64,causal");
+    command->callback([options] { bench(*options); });
+}
+
+}  // namespace flashwright

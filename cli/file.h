@@ -1,0 +1,39 @@
+// Reading whole files, and writing files that are whole or absent.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace flashwright {
+
+// A regular file read front to back. All members throw std::runtime_error, without the path.
+class InputFile {
+ public:
+    explicit InputFile(const std::string &path);
+    ~InputFile();
+    InputFile(const InputFile &) = delete;
+    InputFile &operator=(const InputFile &) = delete;
+
+    std::size_t bytes_left() const { return bytes_left_; }
+    void read(void *destination, std::size_t bytes, const std::string &what);
+
+ private:
+    int descriptor_;
+    std::size_t bytes_left_;
+};
+
+struct FileContent {
+    std::string path;
+    std::string start;  // written first
+    struct {
+        const std::byte *data;
+        std::size_t bytes;
+    } rest;
+};
+
+// Writes each to a temporary file beside its place, then renames all. Until then nothing at the paths has changed, and
+// an error or an interrupt leaves no temporary file. Throws std::runtime_error.
+void write_files(const std::vector<FileContent> &files);
+
+}  // namespace flashwright

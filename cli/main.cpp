@@ -1,0 +1,65 @@
+#include "commands.h"
+#include "flashwright/flashwright.h"
+#include "interrupt.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+
+namespace flashwright {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kWrongCommandLine = 2;
+
+int fail(const char *message) {
+    fmt::print(stderr, "error: {}\n", message);
+    return kFailed;
+}
+
+int run_program(int argc, char **argv) {
+    CLI::App app("Exact attention kernels, generated and tuned for the machine they run on.", "flashwright");
+    app.set_version_flag("--version", flashwright_version());
+    app.require_subcommand(1);
+    app.footer("Example:\n  flashwright run forward --q q.npy --k k.npy --v v.npy --out out.npy --causal --verify");
+    app.failure_message([](const CLI::App *, const CLI::Error &error) {
+        return fmt::format("error: {}\nRun with --help for more information.\n", error.what());
+    });
+    CLI::App *run = app.add_subcommand("run", "Run a kernel on .npy files");
+    run->require_subcommand(1);
+    run->footer("Example:\n  flashwright run merge --help");
+    add_run_forward(*run);
+    add_run_merge(*run);
+    add_run_step(*run);
+    add_bench(app);
+    add_info(app);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        return app.exit(error) == 0 ? 0 : kWrongCommandLine;
+    }
+    return 0;
+}
+
+}  // namespace
+}  // namespace flashwright
+
+int main(int argc, char **argv) {
+    flashwright::install_interrupt_handler();
+    int code;
+    try {
+        code = flashwright::run_program(argc, argv);
+    } catch (const std::bad_alloc &) {
+        code = flashwright::fail("out of memory");
+    } catch (const std::exception &error) {
+        code = flashwright::fail(error.what());
+    }
+    if (std::fflush(stdout) != 0 && code == 0) {
+        code = flashwright::fail(fmt::format("standard output: {}", std::strerror(errno)).c_str());
+    }
+    return code;
+}
