@@ -1,0 +1,248 @@
+// Every forward kernel that can run here, over shapes with tails on every axis, options and layouts.
+#include "support/kernels.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <random>
+
+namespace flashwright::test {
+
+namespace {
+
+constexpr auto kTopLeft = FLASHWRIGHT_ALIGN_TOP_LEFT;
+constexpr auto kBottomRight = FLASHWRIGHT_ALIGN_BOTTOM_RIGHT;
+constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
+
+template <typename Change>
+Options options_with(Change change) {
+    Options options;
+    change(options);
+    return options;
+}
+
+Options everything() {
+    Options o;
+    o.softmax_scale = 0.4;
+    o.causal = true;
+    o.align = kBottomRight;
+    o.window_left = 40;
+    o.window_right = 3;
+    o.softcap = 2.5;
+    o.key_fractions = {0.9, 1, 0.3};
+    o.bias = Coverage{};
+    o.bias_hides = true;
+    o.mask = Coverage{true, false, true, true, 4};
+    o.alibi = true;
+    return o;
+}
+
+// What a call may ask for, one by one and together.
+std::vector<Options> option_table() {
+    std::vector<Options> table;
+    const auto add = [&](auto change) { table.push_back(options_with(change)); };
+    add([](Options &) {});
+    for (double scale : {0.0, -0.3, 1.0, 0.01}) add([=](Options &o) { o.softmax_scale = scale; });
+    add([](Options &o) { o.causal = true; });
+    add([](Options &o) { o.causal = true, o.align = kTopLeft; });
+    add([](Options &o) { o.causal = true, o.align = kBottomRight; });
+    for (std::int64_t diagonal : {std::int64_t{-5}, std::int64_t{3}, std::int64_t{70}, std::int64_t{-1000}, kLowest, kHighest}) {
+        add([=](Options &o) { o.causal = true, o.diagonal = diagonal; });
+        add([=](Options &o) { o.window_left = 9, o.window_right = 4, o.diagonal = diagonal; });
+    }
+    const std::pair<std::int64_t, std::int64_t> windows[] = {{0, 0},        {5, -1},       {-1, 7},        {17, 2},
+                                                             {3, kHighest}, {kHighest, 0}, {1000000, 1000}, {64, 64}};
+    for (auto [left, right] : windows) add([=](Options &o) { o.window_left = left, o.window_right = right; });
+    add([](Options &o) { o.window_left = 12, o.window_right = 5, o.causal = true, o.align = kBottomRight; });
+    add([](Options &o) { o.window_left = 12, o.window_right = 5, o.align = kBottomRight; });
+    add([](Options &o) { o.key_fractions = {0.7, 0, 1, 0.05}; });
+    add([](Options &o) { o.key_fractions = {0.6, 0.2}, o.causal = true, o.align = kBottomRight; });
+    add([](Options &o) { o.key_fractions = {0.6, 0.2}, o.causal = true; });
+    for (bool by_stride : {false, true}) {
+        for (Coverage c : {Coverage{true, true, true}, Coverage{false, true, true}, Coverage{true, false, true},
+                           Coverage{true, true, false}, Coverage{false, false, false}}) {
+            c.by_stride = by_stride;
+            add([=](Options &o) { o.bias = c, o.bias_hides = by_stride; });
+            add([=](Options &o) { o.mask = c; });
+        }
+    }
+    for (int rank : {1, 2, 3}) {
+        const Coverage c{false, rank > 2, rank > 1, false, rank};
+        add([=](Options &o) { o.bias = c; });
+        add([=](Options &o) { o.mask = c; });
+    }
+    for (double cap : {0.5, 20.0}) add([=](Options &o) { o.softcap = cap; });
+    add([](Options &o) { o.alibi = true; });
+    add([](Options &o) { o.alibi = true, o.causal = true, o.align = kBottomRight; });
+    add([](Options &o) { o.alibi = true, o.diagonal = -20; });
+    add([](Options &o) { o.alibi = true, o.key_fractions = {0.5, 1}, o.align = kBottomRight; });
+    table.push_back(everything());
+    return table;
+}
+
+// The values of `near` around one tile and around two, where a tail begins or ends.
+std::vector<std::int64_t> tails_of(std::int64_t tile) {
+    std::vector<std::int64_t> values = {1, 2, tile - 1, tile, tile + 1, 2 * tile - 1, 2 * tile + 3};
+    values.erase(std::remove_if(values.begin(), values.end(), [](std::int64_t n) { return n < 1; }), values.end());
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    return values;
+}
+
+}  // namespace
+
+class Forward : public KernelTest {};
+
+TEST_P(Forward, EveryOption) {
+    const KernelCase &kernel = GetParam();
+    const Shape shapes[] = {{2, 6, 2, kernel.block_q + 5, 2 * kernel.tile_k + 3, 20, kernel.tile_v + 3},
+                            {3, 2, 1, 7, std::min<std::int64_t>(kernel.block_k, 256) + kernel.tile_k + 1, 9, 2 * kernel.tile_v},
+                            {1, 2, 2, 1, 37, 16, 40}};
+    for (const Options &options : option_table()) {
+        for (const Shape &shape : shapes) {
+            Problem problem(kernel.dtype, fitting(shape), options);
+            check(problem);
+        }
+    }
+}
+
+TEST_P(Forward, TailsOnEveryAxis) {
+    const KernelCase &kernel = GetParam();
+    const Options causal = options_with([](Options &o) { o.causal = true, o.align = kBottomRight; });
+    const std::int64_t block_k = std::min<std::int64_t>(kernel.block_k, 256);
+    std::vector<std::int64_t> key_counts = tails_of(kernel.tile_k);
+    for (std::int64_t keys : {block_k - 1, block_k, block_k + 1, block_k + kernel.tile_k, 2 * block_k + kernel.tile_k - 1})
+        key_counts.push_back(keys);
+    for (const Options &options : {Options{}, causal, everything()}) {
+        for (std::int64_t queries : tails_of(kernel.block_q)) {
+            Problem problem(kernel.dtype, {1, 2, 1, queries, 3 * kernel.tile_k + 1, 8, kernel.tile_v + 1}, options);
+            check(problem);
+        }
+        for (std::int64_t keys : key_counts) {
+            Problem problem(kernel.dtype, {1, 2, 1, 9, keys, 8, kernel.tile_v + 1}, options);
+            check(problem);
+        }
+        for (std::int64_t channels : tails_of(kernel.tile_v)) {
+            Problem problem(kernel.dtype, {1, 2, 1, 9, 2 * kernel.tile_k + 1, channels, 2 * kernel.tile_v + 1}, options);
+            check(problem);
+            Problem other(kernel.dtype, {1, 2, 1, 9, 2 * kernel.tile_k + 1, 11, channels}, options);
+            check(other);
+        }
+    }
+}
+
+TEST_P(Forward, GroupedHeads) {
+    const std::pair<int, int> heads[] = {{6, 2}, {6, 1}, {6, 3}, {7, 1}, {12, 4}, {1, 1}};
+    for (auto [of_queries, of_keys] : heads) {
+        for (const Options &options : {Options{}, everything()}) {
+            Problem problem(GetParam().dtype, fitting({2, of_queries, of_keys, 17, 19, 8, 8}), options);
+            check(problem, 2);
+        }
+    }
+}
+
+TEST_P(Forward, Layouts) {
+    const Shape shape = fitting({2, 3, 3, 5, 18, 8, 8}), grouped = fitting({2, 4, 2, 9, 21, 17, 19});
+    const Form forms[] = {Form::sequence_major, Form::transposed, Form::channel_gap, Form::row_gap,
+                          Form::reversed,       Form::shared,     Form::odd_ones};
+    for (const Options &options : {Options{}, everything()}) {
+        for (Form form : forms) {
+            const Form out_form = form == Form::shared ? Form::contiguous : form;
+            std::vector<Layout> layouts(5);
+            layouts[0].q = form, layouts[1].k = form, layouts[2].v = form, layouts[3].out = out_form;
+            layouts[4] = {form, form, form, out_form};
+            for (const Layout &layout : layouts) {
+                Problem problem(GetParam().dtype, shape, options, layout);
+                check(problem);
+            }
+            Problem problem(GetParam().dtype, grouped, options, layouts[4]);
+            check(problem, 2);
+        }
+    }
+    Problem ones(GetParam().dtype, fitting({1, 1, 1, 1, 1, 1, 1}), {},
+                 {Form::odd_ones, Form::odd_ones, Form::odd_ones, Form::odd_ones});
+    check(ones);
+}
+
+// Buffers end at, or begin after, a page that must not be touched.
+TEST_P(Forward, StaysInsideItsBuffers) {
+    const KernelCase &kernel = GetParam();
+    for (Place place : {Place::page_after, Place::page_before}) {
+        Layout layout;
+        layout.place = place;
+        for (std::int64_t size : {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 65}) {
+            for (const Options &options : {Options{}, everything()}) {
+                Problem problem(kernel.dtype, fitting({2, 2, 1, size, size, size, size}), options, layout);
+                check(problem);
+                Problem tails(kernel.dtype, fitting({1, 1, 1, size, kernel.tile_k + size, 5, kernel.tile_v + size}), options, layout);
+                check(tails);
+            }
+        }
+        Options lengths;
+        lengths.key_fractions = {0.1, 0.5};
+        Problem problem(kernel.dtype, fitting({2, 2, 1, 6, 50, 8, 16}), lengths, layout);
+        check(problem);
+    }
+}
+
+// FLASHWRIGHT_TEST_SEED and FLASHWRIGHT_TEST_RANDOM change what is drawn and how much of it.
+TEST_P(Forward, RandomShapesAndOptions) {
+    const KernelCase &kernel = GetParam();
+    const char *seed = std::getenv("FLASHWRIGHT_TEST_SEED"), *count = std::getenv("FLASHWRIGHT_TEST_RANDOM");
+    std::mt19937_64 random(seed ? std::strtoull(seed, nullptr, 10) : 20240601);
+    const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n)); };
+    const auto chance = [&](int percent) { return below(100) < percent; };
+    const auto coverage = [&] {
+        Coverage c{chance(50), chance(50), chance(60), chance(50), 4};
+        if (!c.by_stride && !c.batch) c.rank = c.heads ? 3 : static_cast<int>(2 + below(3));
+        return c;
+    };
+    const auto form = [&](bool output) {
+        if (chance(75)) return Form::contiguous;
+        const Form forms[] = {Form::sequence_major, Form::row_gap,     Form::reversed, Form::odd_ones,
+                              Form::transposed,     Form::channel_gap, Form::shared};
+        return forms[below(output ? 6 : 7)];
+    };
+    const int problems = count ? std::atoi(count) : 300;
+    for (int n = 0; n < problems; n++) {
+        const std::int64_t group = 1 + below(3), heads_kv = 1 + below(2);
+        Shape shape{1 + below(2), group * heads_kv, heads_kv, 1 + below(chance(30) ? 100 : 20), 1 + below(chance(30) ? 300 : 60),
+                    1 + below(chance(20) ? 100 : 24), 1 + below(chance(20) ? 100 : 24)};
+        if (chance(90)) shape = fitting(shape);
+        Options o;
+        if (chance(30)) o.softmax_scale = static_cast<double>(below(200) - 100) / 200;
+        o.causal = chance(40);
+        if (chance(30)) o.diagonal = below(shape.seqlen_k + shape.seqlen_q) - shape.seqlen_q;
+        else if (chance(50)) o.align = chance(70) ? kBottomRight : kTopLeft;
+        if (chance(25)) o.window_left = below(shape.seqlen_k + 2) - 1;
+        if (chance(25)) o.window_right = below(shape.seqlen_k + 2) - 1;
+        if (chance(30)) o.key_fractions = {static_cast<double>(below(101)) / 100, static_cast<double>(below(101)) / 100};
+        const bool general = kernel.terms.empty() ? chance(5) : chance(80);
+        if (general && chance(40)) o.softcap = 0.5 + static_cast<double>(below(100)) / 10;
+        if (general && chance(40)) o.bias = coverage(), o.bias_hides = chance(40);
+        if (general && chance(40)) o.mask = coverage();
+        if (general && chance(40)) o.alibi = true;
+        Problem problem(kernel.dtype, shape, o, {form(false), form(false), form(false), form(true)});
+        SCOPED_TRACE("problem " + std::to_string(n));
+        check(problem, static_cast<int>(1 + below(3)));
+        if (HasFailure()) return;  // the first one is enough to reproduce
+    }
+}
+
+// A table small enough for an emulated processor.
+TEST_P(Forward, Emulated) {
+    const KernelCase &kernel = GetParam();
+    const Options causal = options_with([](Options &o) { o.causal = true, o.align = kBottomRight; });
+    const Options windowed = options_with([](Options &o) { o.window_left = 5, o.window_right = 2, o.key_fractions = {0.8}; });
+    for (const Options &options : {Options{}, causal, windowed, everything()}) {
+        for (const Shape &shape : {Shape{1, 2, 1, 5, 19, 7, 9}, Shape{2, 1, 1, kernel.block_q + 1, kernel.tile_k + 1, 3, 4}}) {
+            Problem problem(kernel.dtype, fitting(shape), options);
+            check(problem);
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, Forward, ::testing::ValuesIn(runnable_kernels("forward")), kernel_test_name);
+
+}  // namespace flashwright::test

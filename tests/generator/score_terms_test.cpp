@@ -1,0 +1,140 @@
+// Score terms one by one and as a list: their values by the definition, their derivatives by finite differences.
+#include "score_terms.h"
+
+#include <Halide.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace flashwright::test {
+
+namespace {
+
+using Halide::Expr;
+using Halide::Func;
+using Halide::Var;
+
+constexpr int kKeys = 8, kRows = 4;
+
+double bias_at(int key, int row) {
+    return key == 5 ? -std::numeric_limits<double>::infinity() : 0.25 * key - 0.5 * row;
+}
+
+Expr bias_expr(const ScoreIndex &at) {
+    const Expr value = Expr(0.25) * Halide::cast<double>(at.key) - Expr(0.5) * Halide::cast<double>(at.row);
+    return Halide::select(at.key == 5, Halide::Internal::make_const(Halide::Float(64), -std::numeric_limits<double>::infinity()), value);
+}
+
+Expr mask_expr(const ScoreIndex &at) {
+    return Halide::cast<std::uint8_t>((at.key + at.row) % 3);
+}
+
+double score_at(int key, int row) {
+    return 1.5 * key - 2.0 * row - 3;
+}
+
+// An expression of (score, index) on the grid of keys and rows.
+template <typename Build>
+Halide::Buffer<double> on_grid(double shift, const Build &build) {
+    Var key("key"), row("row");
+    Func f("f");
+    const Expr score = Expr(1.5) * Halide::cast<double>(key) - Expr(2.0) * Halide::cast<double>(row) + Expr(shift - 3);
+    f(key, row) = Halide::cast<double>(build(score, ScoreIndex{row, key}));
+    return f.realize({kKeys, kRows});
+}
+
+Halide::Buffer<double> values_of(const ScoreTerms &terms, double shift = 0) {
+    return on_grid(shift, [&](const Expr &score, const ScoreIndex &at) { return apply_terms(terms, score, at); });
+}
+
+Halide::Buffer<double> seen_of(const ScoreTerms &terms) {
+    return on_grid(0, [&](const Expr &, const ScoreIndex &at) { return seen_by_terms(terms, at); });
+}
+
+void expect_derivative(const ScoreTerms &terms) {
+    const double h = 1e-5;
+    const auto slope = on_grid(0, [&](const Expr &score, const ScoreIndex &at) { return derivative_of_terms(terms, score, at); });
+    const auto above = values_of(terms, h), below = values_of(terms, -h);
+    for (int row = 0; row < kRows; row++)
+        for (int key = 0; key < kKeys; key++)
+            if (std::isfinite(above(key, row)))
+                EXPECT_NEAR(slope(key, row), (above(key, row) - below(key, row)) / (2 * h), 1e-7) << key << ", " << row;
+}
+
+template <typename Expected>
+void expect_grid(const Halide::Buffer<double> &got, const Expected &expected) {
+    for (int row = 0; row < kRows; row++) {
+        for (int key = 0; key < kKeys; key++) {
+            const double value = expected(key, row);
+            if (std::isfinite(value)) {
+                EXPECT_NEAR(got(key, row), value, 1e-12 * std::max(1.0, std::fabs(value))) << key << ", " << row;
+            } else {
+                EXPECT_EQ(got(key, row), value) << key << ", " << row;
+            }
+        }
+    }
+}
+
+}  // namespace
+
+TEST(ScoreTerms, Softcap) {
+    for (double cap : {0.5, 3.0, 50.0}) {
+        const ScoreTerms terms = {softcap_term(Expr(cap))};
+        expect_grid(values_of(terms), [=](int key, int row) { return cap * std::tanh(score_at(key, row) / cap); });
+        expect_derivative(terms);
+    }
+    expect_grid(values_of({softcap_term(Expr(0.0))}), score_at);
+    expect_derivative({softcap_term(Expr(0.0))});
+}
+
+TEST(ScoreTerms, Alibi) {
+    const ScoreTerms terms = {alibi_term(Expr(0.25), Expr(2))};
+    expect_grid(values_of(terms), [](int key, int row) { return score_at(key, row) - 0.25 * std::abs(key - (row + 2)); });
+    expect_derivative(terms);
+}
+
+TEST(ScoreTerms, Bias) {
+    const ScoreTerms terms = {bias_term(bias_expr)};
+    expect_grid(values_of(terms), [](int key, int row) { return score_at(key, row) + bias_at(key, row); });
+    expect_grid(seen_of(terms), [](int key, int) { return key == 5 ? 0 : 1; });
+    expect_derivative(terms);
+    EXPECT_TRUE(any_seen_from_memory(terms));
+}
+
+TEST(ScoreTerms, Mask) {
+    const ScoreTerms terms = {mask_term(mask_expr)};
+    expect_grid(values_of(terms), score_at);
+    expect_grid(seen_of(terms), [](int key, int row) { return (key + row) % 3 == 0 ? 0 : 1; });
+    EXPECT_TRUE(any_seen_from_memory(terms));
+}
+
+TEST(ScoreTerms, Position) {
+    const ScoreTerms terms = {position_term(Expr(-1), Expr(2), Expr(6))};
+    expect_grid(seen_of(terms), [](int key, int row) { return key >= row - 1 && key <= row + 2 && key < 6 ? 1 : 0; });
+    EXPECT_FALSE(any_seen_from_memory(terms));
+}
+
+TEST(ScoreTerms, ListsComposeInOrder) {
+    const ScoreTerms terms = {softcap_term(Expr(4.0)), alibi_term(Expr(0.5), Expr(-1)), bias_term(bias_expr), mask_term(mask_expr),
+                              position_term(Expr(-2), Expr(3), Expr(7))};
+    expect_grid(values_of(terms), [](int key, int row) {
+        return 4 * std::tanh(score_at(key, row) / 4) - 0.5 * std::abs(key - (row - 1)) + bias_at(key, row);
+    });
+    expect_grid(seen_of(terms), [](int key, int row) {
+        return key != 5 && (key + row) % 3 != 0 && key >= row - 2 && key <= row + 3 && key < 7 ? 1 : 0;
+    });
+    expect_derivative(terms);
+    // The derivative is taken where each term stands: after a bias, the soft cap sees another score.
+    const auto finite = [](const ScoreIndex &at) { return Halide::cast<double>(at.key) * Expr(0.5); };
+    expect_derivative({bias_term(finite), softcap_term(Expr(2.0)), softcap_term(Expr(1.0))});
+}
+
+TEST(ScoreTerms, EmptyListChangesNothing) {
+    expect_grid(values_of({}), score_at);
+    expect_grid(seen_of({}), [](int, int) { return 1; });
+    expect_derivative({});
+}
+
+}  // namespace flashwright::test

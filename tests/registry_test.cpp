@@ -1,0 +1,170 @@
+// What the build holds, what can run here, and which of it is chosen.
+#include "support/kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+namespace flashwright::test {
+
+namespace {
+
+const char *const kOps[] = {"forward", "merge", "step"};
+const char *const kIsas[] = {"baseline", "sse41", "avx2", "avx512"};
+
+// What the compiler's own CPU check says of this processor.
+bool processor_runs(const std::string &isa) {
+    if (isa == "baseline") return true;
+    if (isa == "sse41") return __builtin_cpu_supports("sse4.1");
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (isa == "avx2") return avx2;
+    return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
+}
+
+}  // namespace
+
+TEST(Registry, ListsTheIsasBestLast) {
+    ASSERT_EQ(flashwright_isa_count(), 4);
+    for (int i = 0; i < 4; i++) {
+        const flashwright_isa_info info = flashwright_isa(i);
+        EXPECT_STREQ(info.name, kIsas[i]);
+        EXPECT_NE(std::string(info.description), "");
+        EXPECT_EQ(std::string(info.features).empty(), i == 0) << info.features;
+        EXPECT_EQ(info.usable != 0, processor_runs(info.name)) << info.name;
+    }
+    for (int index : {-1, 4, 1000}) EXPECT_EQ(flashwright_isa(index).name, nullptr);
+}
+
+// FLASHWRIGHT_EXPECT_ISA names the one that must be chosen, where the caller knows the processor.
+TEST(Registry, ChoosesTheBestUsableIsa) {
+    std::string chosen, best;
+    int choices = 0;
+    for (int i = 0; i < flashwright_isa_count(); i++) {
+        const flashwright_isa_info info = flashwright_isa(i);
+        if (info.usable) best = info.name;
+        if (info.chosen) chosen = info.name, choices++;
+    }
+    EXPECT_EQ(choices, 1);
+    if (std::getenv("FLASHWRIGHT_ISA") == nullptr) {
+        EXPECT_EQ(chosen, best);
+    }
+    if (const char *expected = std::getenv("FLASHWRIGHT_EXPECT_ISA")) {
+        EXPECT_EQ(chosen, expected);
+    }
+    std::cout << "[ ISA      ] chosen: " << chosen << std::endl;
+}
+
+TEST(Registry, NamesSayWhatTheKernelsAre) {
+    std::set<std::string> names;
+    for (const KernelCase &kernel : all_kernels()) {
+        EXPECT_TRUE(names.insert(kernel.name).second) << kernel.name << " is there twice";
+        std::string prefix = kernel.op;
+        for (const char *term : {"softcap", "alibi", "bias", "mask"})
+            if (kernel.terms.count(term)) prefix += std::string("_") + term;
+        prefix += std::string("_") + name_of(kernel.dtype) + "_" + kernel.isa + "_";
+        EXPECT_EQ(kernel.name.rfind(prefix, 0), 0u) << kernel.name << " does not begin with " << prefix;
+    }
+    EXPECT_EQ(flashwright_kernel(-1).name, nullptr);
+    EXPECT_EQ(flashwright_kernel(flashwright_kernel_count()).name, nullptr);
+}
+
+TEST(Registry, EveryOpHasKernelsForEveryIsaAndDtype) {
+    for (const char *op : kOps) {
+        for (const char *isa : kIsas) {
+            for (flashwright_dtype dtype : {FLASHWRIGHT_F32, FLASHWRIGHT_F64}) {
+                int plain = 0, general = 0, portable = 0;
+                for (const KernelCase &kernel : all_kernels()) {
+                    if (kernel.op != op || kernel.isa != isa || kernel.dtype != dtype) continue;
+                    (kernel.portable ? portable : kernel.terms.empty() ? plain : general)++;
+                }
+                SCOPED_TRACE(std::string(op) + " " + isa + " " + name_of(dtype));
+                EXPECT_GE(plain + portable, 1);
+                if (std::string(op) != "forward") continue;
+                EXPECT_GE(plain, 1);
+                EXPECT_GE(general, 1);
+                EXPECT_EQ(portable, 1);
+            }
+        }
+    }
+}
+
+TEST(Registry, KernelsThatCannotRunHereAreListed) {
+    std::string skipped;
+    int runnable = 0;
+    for (const KernelCase &kernel : all_kernels()) {
+        if (isa_usable(kernel.isa)) runnable++;
+        else skipped += " " + kernel.name;
+    }
+    std::cout << "[ KERNELS  ] " << runnable << " run here; skipped for want of their instruction set:"
+              << (skipped.empty() ? " none" : skipped) << std::endl;
+    EXPECT_GT(runnable, 0);
+}
+
+// A kernel or an ISA the processor lacks is an error text, not a signal.
+TEST(Registry, WhatCannotRunHereIsAnError) {
+    for (const KernelCase &kernel : all_kernels()) {
+        if (isa_usable(kernel.isa) || kernel.op != "forward") continue;
+        Problem problem(kernel.dtype, {1, 1, 1, 3, 70, 8, 64});
+        for (const auto &execution : {with_kernel(kernel.name.c_str()), with_isa(kernel.isa.c_str())}) {
+            const flashwright_status status = run(problem, execution);
+            EXPECT_EQ(status.code, FLASHWRIGHT_UNSUPPORTED) << kernel.name;
+            EXPECT_NE(std::string(status.message).find(kernel.isa), std::string::npos) << status.message;
+            EXPECT_TRUE(problem.outputs_untouched());
+        }
+    }
+}
+
+TEST(Registry, VersionAndConfiguration) {
+    EXPECT_NE(std::string(flashwright_version()), "");
+    const auto config = nlohmann::json::parse(flashwright_config_json());
+    EXPECT_TRUE(config.is_object());
+}
+
+TEST(Registry, ChoiceDependsOnTheShapeOfOneHeadAlone) {
+    for (flashwright_dtype dtype : {FLASHWRIGHT_F32, FLASHWRIGHT_F64}) {
+        std::int32_t kernels[3] = {-1, -1, -1};
+        const Shape shapes[] = {{1, 1, 1, 70, 130, 32, 32}, {3, 1, 1, 70, 130, 32, 32}, {1, 6, 2, 70, 130, 32, 32}};
+        for (int n = 0; n < 3; n++) {
+            Problem problem(dtype, shapes[n]);
+            const flashwright_forward_args args = problem.args();
+            const flashwright_execution execution = with_threads(n + 1);
+            char reason[200] = "";
+            ASSERT_TRUE(is_ok(flashwright_forward_choice(&args, &execution, &kernels[n], reason, sizeof reason)));
+            EXPECT_NE(std::string(reason), "");
+            EXPECT_TRUE(problem.out.given());
+        }
+        EXPECT_EQ(kernels[0], kernels[1]);
+        EXPECT_EQ(kernels[0], kernels[2]);
+    }
+}
+
+TEST(Registry, ChoiceCutsItsReasonToTheSpaceGiven) {
+    Problem problem(FLASHWRIGHT_F32, {1, 1, 1, 5, 40, 8, 32});
+    const flashwright_forward_args args = problem.args();
+    char reason[8] = {'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x'};
+    std::int32_t kernel = -1;
+    EXPECT_TRUE(is_ok(flashwright_forward_choice(&args, nullptr, &kernel, reason, 4)));
+    EXPECT_EQ(reason[3], '\0');
+    EXPECT_EQ(reason[4], 'x');
+    EXPECT_TRUE(is_ok(flashwright_forward_choice(&args, nullptr, &kernel, nullptr, 0)));
+}
+
+TEST(Registry, PlainCallsTakeKernelsWithoutTerms) {
+    Problem plain(FLASHWRIGHT_F32, {1, 1, 1, 64, 256, 64, 64});
+    Options options;
+    options.alibi = true;
+    Problem general(FLASHWRIGHT_F32, plain.shape, options);
+    for (const Problem *problem : {&plain, &general}) {
+        const flashwright_forward_args args = problem->args();
+        std::int32_t kernel = -1;
+        ASSERT_TRUE(is_ok(flashwright_forward_choice(&args, nullptr, &kernel, nullptr, 0)));
+        ASSERT_GE(kernel, 0);
+        EXPECT_EQ(std::string(flashwright_kernel(kernel).terms).empty(), problem == &plain);
+        EXPECT_FALSE(flashwright_kernel(kernel).portable);
+    }
+}
+
+}  // namespace flashwright::test

@@ -1,0 +1,111 @@
+#include "check.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace flashwright::test {
+
+namespace {
+
+constexpr double kF32Tolerance = 1e-5, kF64Tolerance = 1e-12;
+
+// NaN when either is NaN and the other is not.
+double error_between(double actual, double expected) {
+    if (std::isnan(expected)) return std::isnan(actual) ? 0 : NAN;
+    return actual == expected ? 0 : std::fabs(actual - expected);
+}
+
+template <typename Allowed>
+::testing::AssertionResult all_close(const std::vector<double> &actual, const std::vector<double> &expected,
+                                     Allowed allowed) {
+    if (actual.size() != expected.size())
+        return ::testing::AssertionFailure() << actual.size() << " values for " << expected.size();
+    for (std::size_t n = 0; n < actual.size(); n++) {
+        if (!(error_between(actual[n], expected[n]) <= allowed(expected[n])))
+            return ::testing::AssertionFailure()
+                   << fmt::format("value {} of {} is {:.17g} instead of {:.17g} (allowed {:.2g})", n, actual.size(),
+                                  actual[n], expected[n], allowed(expected[n]));
+    }
+    return ::testing::AssertionSuccess();
+}
+
+}  // namespace
+
+double tolerance(flashwright_dtype dtype) {
+    return dtype == FLASHWRIGHT_F64 ? kF64Tolerance : kF32Tolerance;
+}
+
+::testing::AssertionResult values_match(const std::vector<double> &actual, const std::vector<double> &expected,
+                                        double tolerance) {
+    double largest = 0;
+    for (double value : expected)
+        if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
+    return all_close(actual, expected, [=](double) { return tolerance * largest; });
+}
+
+::testing::AssertionResult lse_matches(const std::vector<double> &actual, const std::vector<double> &expected,
+                                       double tolerance) {
+    return all_close(actual, expected, [=](double value) {
+        return std::isfinite(value) ? tolerance * std::max(1.0, std::fabs(value)) : 0.0;
+    });
+}
+
+::testing::AssertionResult outputs_match(const Problem &problem, const Exact &exact, double tolerance) {
+    if (!problem.out.fully_written()) return ::testing::AssertionFailure() << "some of out was not written";
+    if (!problem.out.gaps_intact()) return ::testing::AssertionFailure() << "bytes beside out were written";
+    if (auto result = values_match(problem.out.values(), exact.out, tolerance); !result)
+        return ::testing::AssertionFailure() << "out: " << result.message();
+    if (!problem.lse.given()) return ::testing::AssertionSuccess();
+    if (!problem.lse.fully_written()) return ::testing::AssertionFailure() << "some of softmax_lse was not written";
+    if (!problem.lse.gaps_intact()) return ::testing::AssertionFailure() << "bytes beside softmax_lse were written";
+    if (auto result = lse_matches(problem.lse.values(), exact.lse, tolerance); !result)
+        return ::testing::AssertionFailure() << "softmax_lse: " << result.message();
+    return ::testing::AssertionSuccess();
+}
+
+::testing::AssertionResult outputs_match(const Problem &problem, const Exact &exact) {
+    return outputs_match(problem, exact, tolerance(problem.dtype));
+}
+
+::testing::AssertionResult is_ok(const flashwright_status &status) {
+    if (status.code == FLASHWRIGHT_OK) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << "code " << status.code << ": " << status.message;
+}
+
+flashwright_status run(Problem &problem, const flashwright_execution &execution) {
+    problem.poison_outputs();
+    const flashwright_forward_args args = problem.args();
+    return flashwright_forward(&args, &execution);
+}
+
+void expect_exact(Problem &problem, const flashwright_execution &execution) {
+    ASSERT_TRUE(is_ok(run(problem, execution))) << problem.describe();
+    EXPECT_TRUE(outputs_match(problem, exact_forward(problem))) << problem.describe();
+}
+
+flashwright_execution with_isa(const char *isa) {
+    flashwright_execution execution{};
+    execution.isa = isa;
+    return execution;
+}
+
+flashwright_execution with_kernel(const char *kernel) {
+    flashwright_execution execution{};
+    execution.kernel = kernel;
+    return execution;
+}
+
+flashwright_execution with_key_block(std::int64_t key_block) {
+    flashwright_execution execution{};
+    execution.key_block = key_block;
+    return execution;
+}
+
+flashwright_execution with_threads(int threads) {
+    flashwright_execution execution{};
+    execution.threads = threads;
+    return execution;
+}
+
+}  // namespace flashwright::test

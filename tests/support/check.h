@@ -1,0 +1,41 @@
+// Comparison with exact attention, and running a problem.
+#pragma once
+
+#include "problem.h"
+#include "reference.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace flashwright::test {
+
+// Largest error allowed, relative to the largest value.
+double tolerance(flashwright_dtype dtype);
+
+// Each value against the largest finite one of `expected`; NaN matches NaN only, an infinity itself only.
+::testing::AssertionResult values_match(const std::vector<double> &actual, const std::vector<double> &expected,
+                                        double tolerance);
+// Each value against max(1, |expected|).
+::testing::AssertionResult lse_matches(const std::vector<double> &actual, const std::vector<double> &expected,
+                                       double tolerance);
+// Outputs of the problem: right, all written, nothing beside them written.
+::testing::AssertionResult outputs_match(const Problem &problem, const Exact &exact);
+::testing::AssertionResult outputs_match(const Problem &problem, const Exact &exact, double tolerance);
+
+// The call succeeded; its message otherwise.
+::testing::AssertionResult is_ok(const flashwright_status &status);
+
+// Poisons the outputs and calls flashwright_forward.
+flashwright_status run(Problem &problem, const flashwright_execution &execution = {});
+
+// The same, and everything must match exact attention.
+void expect_exact(Problem &problem, const flashwright_execution &execution = {});
+
+flashwright_execution with_isa(const char *isa);
+flashwright_execution with_kernel(const char *kernel);
+flashwright_execution with_key_block(std::int64_t key_block);
+flashwright_execution with_threads(int threads);
+
+}  // namespace flashwright::test

@@ -1,0 +1,146 @@
+#include "reference.h"
+
+#include <cmath>
+#include <limits>
+
+namespace flashwright::test {
+
+namespace {
+
+__extension__ typedef __int128 Wide;  // positions never overflow here
+
+// One problem unpacked into row-major doubles.
+struct Unpacked {
+    explicit Unpacked(const Problem &p) : shape(p.shape), options(p.options) {
+        q = p.q.values(), k = p.k.values(), v = p.v.values();
+        for (std::int64_t b = 0; b < shape.batch; b++)
+            lengths.push_back(p.key_lengths.given() ? static_cast<std::int64_t>(p.key_lengths.get({b})) : shape.seqlen_k);
+        if (p.alibi_slopes.given()) slopes = p.alibi_slopes.values();
+        bias = expand(p.bias), mask = expand(p.mask);
+        scale = options.softmax_scale ? *options.softmax_scale : 1 / std::sqrt(static_cast<double>(shape.head_dim));
+    }
+
+    // Brings a bias or mask to [batch, heads, seqlen_q, seqlen_k]; empty when not given.
+    std::vector<double> expand(const Tensor &tensor) const {
+        if (!tensor.given()) return {};
+        std::vector<double> all;
+        const auto rank = tensor.shape().size();
+        for (std::int64_t b = 0; b < shape.batch; b++)
+            for (std::int64_t h = 0; h < shape.heads; h++)
+                for (std::int64_t i = 0; i < shape.seqlen_q; i++)
+                    for (std::int64_t j = 0; j < shape.seqlen_k; j++) {
+                        std::vector<std::int64_t> index = {b, h, i, j};
+                        index.erase(index.begin(), index.end() - static_cast<std::ptrdiff_t>(rank));
+                        for (std::size_t axis = 0; axis < rank; axis++)
+                            if (tensor.shape()[axis] == 1) index[axis] = 0;
+                        all.push_back(tensor.get(index));
+                    }
+        return all;
+    }
+
+    Wide diagonal_key(std::int64_t b, std::int64_t i) const {
+        if (options.diagonal) return static_cast<Wide>(i) + *options.diagonal;
+        if (options.align == FLASHWRIGHT_ALIGN_BOTTOM_RIGHT)
+            return static_cast<Wide>(i) + lengths[static_cast<std::size_t>(b)] - shape.seqlen_q;
+        return i;
+    }
+
+    bool visible(std::int64_t b, std::int64_t i, std::int64_t j) const {
+        const Wide diagonal = diagonal_key(b, i), key = j;
+        if (j >= lengths[static_cast<std::size_t>(b)]) return false;
+        if (options.causal && key > diagonal) return false;
+        if (options.window_left >= 0 && key < diagonal - options.window_left) return false;
+        if (options.window_right >= 0 && key > diagonal + options.window_right) return false;
+        return true;
+    }
+
+    std::size_t pair(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const {
+        return static_cast<std::size_t>(((b * shape.heads + h) * shape.seqlen_q + i) * shape.seqlen_k + j);
+    }
+    const double *row(const std::vector<double> &tensor, std::int64_t heads, std::int64_t rows, std::int64_t channels,
+                      std::int64_t b, std::int64_t h, std::int64_t i) const {
+        return tensor.data() + ((b * heads + h) * rows + i) * channels;
+    }
+
+    Shape shape;
+    Options options;
+    double scale;
+    std::vector<double> q, k, v, bias, mask, slopes;
+    std::vector<std::int64_t> lengths;
+};
+
+// The score of a pair; false when the key is hidden.
+template <typename Real>
+bool score_of(const Unpacked &u, std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j, Real *score) {
+    const Shape &s = u.shape;
+    if (!u.visible(b, i, j)) return false;
+    if (!u.mask.empty() && u.mask[u.pair(b, h, i, j)] == 0) return false;
+    const double bias = u.bias.empty() ? 0 : u.bias[u.pair(b, h, i, j)];
+    if (bias == -std::numeric_limits<double>::infinity()) return false;
+    const double *q = u.row(u.q, s.heads, s.seqlen_q, s.head_dim, b, h, i);
+    const double *k = u.row(u.k, s.heads_kv, s.seqlen_k, s.head_dim, b, h / (s.heads / s.heads_kv), j);
+    Real dot = 0;
+    for (std::int64_t c = 0; c < s.head_dim; c++) dot += static_cast<Real>(q[c]) * k[c];
+    dot *= static_cast<Real>(u.scale);
+    if (u.options.softcap > 0) dot = static_cast<Real>(u.options.softcap) * std::tanh(dot / static_cast<Real>(u.options.softcap));
+    if (!u.slopes.empty()) {
+        const Wide distance = j - u.diagonal_key(b, i);
+        dot -= static_cast<Real>(u.slopes[static_cast<std::size_t>(h)]) * static_cast<Real>(distance < 0 ? -distance : distance);
+    }
+    *score = dot + static_cast<Real>(bias);
+    return true;
+}
+
+template <typename Real>
+Exact forward(const Unpacked &u) {
+    const Shape &s = u.shape;
+    Exact exact;
+    std::vector<Real> scores(static_cast<std::size_t>(s.seqlen_k)), sums(static_cast<std::size_t>(s.head_dim_v));
+    std::vector<char> seen(scores.size());
+    for (std::int64_t b = 0; b < s.batch; b++)
+        for (std::int64_t h = 0; h < s.heads; h++)
+            for (std::int64_t i = 0; i < s.seqlen_q; i++) {
+                Real top = -std::numeric_limits<Real>::infinity(), total = 0;
+                for (std::size_t j = 0; j < scores.size(); j++) {
+                    seen[j] = score_of(u, b, h, i, static_cast<std::int64_t>(j), &scores[j]);
+                    if (seen[j] && !(scores[j] <= top)) top = scores[j];  // takes a NaN too
+                }
+                std::fill(sums.begin(), sums.end(), Real(0));
+                bool any = false;
+                for (std::size_t j = 0; j < scores.size(); j++) {
+                    if (!seen[j]) continue;
+                    any = true;
+                    const Real weight = std::exp(scores[j] - top);
+                    total += weight;
+                    const double *v = u.row(u.v, s.heads_kv, s.seqlen_k, s.head_dim_v, b, h / (s.heads / s.heads_kv),
+                                            static_cast<std::int64_t>(j));
+                    for (std::size_t c = 0; c < sums.size(); c++) sums[c] += weight * v[c];
+                }
+                for (Real sum : sums) exact.out.push_back(any ? static_cast<double>(sum / total) : 0);
+                exact.lse.push_back(any ? static_cast<double>(top + std::log(total))
+                                        : -std::numeric_limits<double>::infinity());
+            }
+    return exact;
+}
+
+}  // namespace
+
+Exact exact_forward(const Problem &problem) {
+    const Unpacked unpacked(problem);
+    return problem.dtype == FLASHWRIGHT_F64 ? forward<long double>(unpacked) : forward<double>(unpacked);
+}
+
+std::vector<double> exact_scores(const Problem &problem) {
+    const Unpacked u(problem);
+    std::vector<double> scores;
+    for (std::int64_t b = 0; b < u.shape.batch; b++)
+        for (std::int64_t h = 0; h < u.shape.heads; h++)
+            for (std::int64_t i = 0; i < u.shape.seqlen_q; i++)
+                for (std::int64_t j = 0; j < u.shape.seqlen_k; j++) {
+                    double score;
+                    scores.push_back(score_of(u, b, h, i, j, &score) ? score : -std::numeric_limits<double>::infinity());
+                }
+    return scores;
+}
+
+}  // namespace flashwright::test

@@ -1,0 +1,21 @@
+// Exact attention the naive way, written from the definition and sharing nothing with the library.
+#pragma once
+
+#include "problem.h"
+
+#include <vector>
+
+namespace flashwright::test {
+
+struct Exact {
+    std::vector<double> out;  // [batch, heads, seqlen_q, head_dim_v], row-major
+    std::vector<double> lse;  // [batch, heads, seqlen_q]
+};
+
+// In double for f32 data, in long double for f64 data.
+Exact exact_forward(const Problem &problem);
+
+// The natural scores a step call takes: [batch, heads, seqlen_q, seqlen_k], -inf where hidden.
+std::vector<double> exact_scores(const Problem &problem);
+
+}  // namespace flashwright::test

@@ -1,0 +1,92 @@
+// The keys a tile of rows meets, against the definition.
+#include "tile_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+namespace flashwright::test {
+
+namespace {
+
+bool sees(const KeyVisibility &keys, std::int64_t row, std::int64_t key) {
+    __extension__ typedef __int128 Wide;
+    const Wide diagonal = static_cast<Wide>(row) + keys.diagonal;
+    return key < keys.key_count && (keys.window_left < 0 || key >= diagonal - keys.window_left) &&
+           (keys.window_right < 0 || key <= diagonal + keys.window_right);
+}
+
+bool within(const KeySegment &segment, std::int64_t key) {
+    return segment.begin <= key && key < segment.end;
+}
+
+void check(const KeyVisibility &keys, std::int64_t row_begin, std::int64_t rows, std::int64_t tile_k) {
+    const TilePlan plan = plan_tile(keys, row_begin, rows, tile_k);
+    bool any = false;
+    for (std::int64_t j = 0; j < keys.seqlen_k; j++) {
+        const int segments = within(plan.left, j) + within(plan.interior, j) + within(plan.right, j);
+        ASSERT_LE(segments, 1) << "key " << j;
+        for (std::int64_t i = 0; i < rows; i++) {
+            const bool seen = sees(keys, row_begin + i, j);
+            any = any || seen;
+            if (seen) {
+                ASSERT_EQ(segments, 1) << "key " << j;
+            }
+            if (within(plan.interior, j)) {
+                ASSERT_TRUE(seen && !keys.everything_masked) << "key " << j << " row " << i;
+            }
+            if (within(plan.left, j) || within(plan.right, j))
+                ASSERT_EQ(j >= i + plan.lo_offset && j <= i + plan.hi_offset && j < keys.key_count, seen) << "key " << j << " row " << i;
+        }
+    }
+    for (const KeySegment &segment : {plan.left, plan.interior, plan.right}) {
+        ASSERT_LE(0, segment.begin);
+        ASSERT_LE(segment.begin, segment.end);
+        ASSERT_LE(segment.end, keys.seqlen_k);
+        if (segment.end > segment.begin) {
+            ASSERT_GE(segment.end - segment.begin, tile_k);
+        }
+        if (segment.end > segment.begin) {
+            ASSERT_TRUE(any);
+        }
+    }
+}
+
+}  // namespace
+
+TEST(TilePlan, CoversWhatRowsSee) {
+    std::mt19937 random(7);
+    const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n)); };
+    const std::int64_t extremes[] = {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max(),
+                                     std::int64_t{1} << 31, -(std::int64_t{1} << 31)};
+    for (int n = 0; n < 20000; n++) {
+        KeyVisibility keys;
+        const std::int64_t tile_k = 1 + below(17);
+        keys.seqlen_k = tile_k + below(80);
+        keys.key_count = below(3) ? keys.seqlen_k : below(keys.seqlen_k + 1);
+        keys.diagonal = below(20) ? below(160) - 80 : extremes[below(4)];
+        if (below(2)) keys.window_left = below(20) ? below(60) : std::numeric_limits<std::int64_t>::max();
+        if (below(2)) keys.window_right = below(20) ? below(60) : std::numeric_limits<std::int64_t>::max();
+        keys.everything_masked = below(5) == 0;
+        const std::int64_t row_begin = below(100), rows = 1 + below(33);
+        SCOPED_TRACE(::testing::Message() << "seqlen_k " << keys.seqlen_k << " key_count " << keys.key_count << " diagonal "
+                                          << keys.diagonal << " window " << keys.window_left << "," << keys.window_right
+                                          << (keys.everything_masked ? " masked" : "") << " rows " << row_begin << "+" << rows
+                                          << " tile_k " << tile_k);
+        check(keys, row_begin, rows, tile_k);
+        if (::testing::Test::HasFailure()) return;
+    }
+}
+
+TEST(TilePlan, SumsSaturate) {
+    constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min(), highest = std::numeric_limits<std::int64_t>::max();
+    EXPECT_EQ(saturating_add(highest, 1), highest);
+    EXPECT_EQ(saturating_add(lowest, -1), lowest);
+    EXPECT_EQ(saturating_add(3, -5), -2);
+    EXPECT_EQ(saturating_subtract(lowest, 1), lowest);
+    EXPECT_EQ(saturating_subtract(highest, -1), highest);
+    EXPECT_EQ(saturating_subtract(3, 5), -2);
+}
+
+}  // namespace flashwright::test
