@@ -45,20 +45,20 @@ std::vector<ShapeSpec> shapes_of(const BenchOptions &options) {
     return shapes;
 }
 
-// Ends early, with what it has, on an interrupt.
+// On an interrupt it ends after the repetition at hand.
 ForwardResult measure(const ShapeSpec &shape, const std::string &dtype, const flashwright_execution &execution,
                       Progress &progress) {
     ForwardMeter meter(shape, dtype == "f64" ? FLASHWRIGHT_F64 : FLASHWRIGHT_F32, execution);
     const double start = wall_seconds();
-    for (std::size_t done = 1; !interrupt_requested(); ++done) {
+    double elapsed = 0;
+    std::size_t done = 0;
+    do {
         const double seconds = meter.repeat();
-        const double elapsed = wall_seconds() - start;
+        ++done;
+        elapsed = wall_seconds() - start;
         progress.detail(fmt::format("{}: {:.3g} ms, {:.0f} %", meter.kernel(), 1e3 * seconds,
                                     std::min(100.0, 100 * elapsed / kSeconds)));
-        if ((elapsed >= kSeconds && done >= kLeastRepetitions) || done >= kMostRepetitions) {
-            break;
-        }
-    }
+    } while ((elapsed < kSeconds || done < kLeastRepetitions) && done < kMostRepetitions && !interrupt_requested());
     return meter.result();
 }
 
@@ -115,14 +115,9 @@ void print_row(const BenchRow &row) {
     std::fflush(stdout);
 }
 
-// An interrupt ends it after the repetition at hand; what is finished is printed.
-void bench(const BenchOptions &options) {
-    const DeferInterrupt defer;
+// Measures and, unless as JSON, prints row by row. On an interrupt it returns the rows that are finished.
+std::vector<BenchRow> bench_rows(const BenchOptions &options, const flashwright_execution &execution) {
     const std::vector<ShapeSpec> shapes = shapes_of(options);
-    flashwright_execution execution = {};
-    execution.threads = options.threads;
-    execution.isa = options.isa.empty() ? nullptr : options.isa.c_str();
-    execution.kernel = options.kernel.empty() ? nullptr : options.kernel.c_str();
     std::vector<BenchRow> rows;
     Progress progress;
     for (const std::string &dtype : options.dtypes) {
@@ -130,7 +125,7 @@ void bench(const BenchOptions &options) {
             progress.step(fmt::format("forward {} {}", dtype, to_string(shape)));
             const ForwardResult result = measure(shape, dtype, execution, progress);
             if (interrupt_requested()) {
-                break;
+                return rows;
             }
             progress.clear();
             rows.push_back({shape, dtype, result});
@@ -142,6 +137,16 @@ void bench(const BenchOptions &options) {
             }
         }
     }
+    return rows;
+}
+
+void bench(const BenchOptions &options) {
+    const DeferInterrupt defer;
+    flashwright_execution execution = {};
+    execution.threads = options.threads;
+    execution.isa = options.isa.empty() ? nullptr : options.isa.c_str();
+    execution.kernel = options.kernel.empty() ? nullptr : options.kernel.c_str();
+    const std::vector<BenchRow> rows = bench_rows(options, execution);
     if (options.json) {
         nlohmann::ordered_json list = nlohmann::ordered_json::array();
         std::transform(rows.begin(), rows.end(), std::back_inserter(list), to_json);
@@ -155,10 +160,12 @@ void bench(const BenchOptions &options) {
 void add_bench(CLI::App &app) {
     auto options = std::make_shared<BenchOptions>();
     CLI::App *command = app.add_subcommand("bench", "Measure kernels as a fraction of this machine's measured peak");
-    command->add_option("--op", options->ops, "Operations (forward)")->check(CLI::IsMember({"forward"}))->type_name("");
+    command->add_option("--op", options->ops, "Operations (forward)")
+        ->check(CLI::IsMember({"forward"}).description(""))
+        ->type_name("forward");
     command->add_option("--dtype", options->dtypes, "Element types (f32)")
-        ->check(CLI::IsMember({"f32", "f64"}))
-        ->type_name("");
+        ->check(CLI::IsMember({"f32", "f64"}).description(""))
+        ->type_name("f32|f64");
     command->add_option("--shape", options->shapes, "B,HQ,HKV,TQ,TK,D[,DV][,causal]; a set of six without it")
         ->type_name("SPEC");
     command

@@ -38,7 +38,7 @@ class HeaderParser {
         }
         skip_space();
         if (!rest_.empty()) {
-            fail("the end of the header");
+            fail("nothing more");
         }
         if (!descr || !fortran_order || !shape) {
             throw std::runtime_error("expected the keys descr, fortran_order and shape, one is missing");
@@ -134,7 +134,15 @@ class HeaderParser {
 
 }  // namespace
 
-NpyHeader parse_npy_header(std::string_view text) { return HeaderParser(text).parse(); }
+NpyHeader parse_npy_header(std::string_view text) {
+    for (const char c : text) {
+        if ((c < ' ' || c > '~') && c != '\n' && c != '\t') {
+            throw std::runtime_error(fmt::format("expected printable ASCII in the header, got the byte {:02x}",
+                                                 static_cast<unsigned char>(c)));
+        }
+    }
+    return HeaderParser(text).parse();
+}
 
 std::string format_npy_header(const NpyHeader &header) {
     return fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': ({}{}), }}", header.descr,

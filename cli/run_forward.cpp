@@ -128,8 +128,8 @@ void add_score_options(CLI::App &command, ForwardOptions &options) {
                              .add_option("--align", options.align,
                                          "Where the diagonal runs: query i meets key i (top-left, default), "
                                          "or the last query meets the last key of its batch entry")
-                             ->check(CLI::IsMember({"top-left", "bottom-right"}))
-                             ->type_name("");
+                             ->check(CLI::IsMember({"top-left", "bottom-right"}).description(""))
+                             ->type_name("top-left|bottom-right");
     command.add_option("--diagonal", options.diagonal, "Or explicitly: query i meets key i + N")
         ->excludes(align)
         ->type_name("N");
@@ -161,8 +161,8 @@ void add_execution_options(CLI::App &command, ForwardOptions &options) {
         ->type_name("NAME");
     command.add_option("--backend", options.backend, "Where to run: cpu")->type_name("NAME");
     command.add_option("--dtype", options.dtype, "What the tensors must be")
-        ->check(CLI::IsMember({"f32", "f64"}))
-        ->type_name("");
+        ->check(CLI::IsMember({"f32", "f64"}).description(""))
+        ->type_name("f32|f64");
     command.add_flag("--verify", options.verify, "Compare with exact attention in double; fail past the tolerance");
 }
 

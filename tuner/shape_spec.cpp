@@ -46,7 +46,7 @@ ShapeSpec parse_shape_spec(const std::string &text) {
         fields.pop_back();
     }
     if (fields.size() != 6 && fields.size() != 7) {
-        fail(text, fmt::format("{} numbers", fields.size()));
+        fail(text, fmt::format("{} numbers, not 6 or 7", fields.size()));
     }
     std::int64_t extents[7];
     std::transform(fields.begin(), fields.end(), extents,
