@@ -1,0 +1,151 @@
+#include "cpu_isa.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "kernel_abi.h"
+#include "status.h"
+
+namespace flashwright {
+namespace {
+
+struct Feature {
+    const char *name;
+    int since;  // index of the first ISA that needs it
+    bool present;
+};
+
+struct IsaTable {
+    static constexpr int kMaxIsas = 4;
+    int count = 0;
+    Isa isas[kMaxIsas] = {};
+    char names[64] = "";
+
+    void add(const char *name, const char *description) {
+        isas[count].name = name;
+        isas[count].description = description;
+        append(names, sizeof names, "%s%s", count == 0 ? "" : ", ", name);
+        ++count;
+    }
+
+    template <size_t N>
+    void require(const Feature (&features)[N]) {
+        for (int i = 0; i < count; ++i) {
+            for (const Feature &feature : features) {
+                if (feature.since > i) continue;
+                add_name(isas[i].features, feature.name);
+                if (!feature.present) add_name(isas[i].missing, feature.name);
+            }
+            isas[i].usable = isas[i].missing[0] == '\0';
+        }
+    }
+
+ private:
+    static void add_name(char (&list)[160], const char *name) {
+        append(list, sizeof list, "%s%s", list[0] == '\0' ? "" : ",", name);
+    }
+};
+
+IsaTable detect() {
+    IsaTable table;
+    table.add("baseline", "any CPU of this architecture");
+    table.isas[0].usable = true;
+#if defined(__x86_64__)
+    enum { kSse41 = 1, kAvx2, kAvx512 };
+    table.add("sse41", "SSE4.1, 128-bit vectors");
+    table.add("avx2", "AVX2 with FMA, 256-bit vectors");
+    table.add("avx512", "AVX-512 F, CD, BW, DQ, VL, 512-bit vectors");
+    // The compiler's CPU model answers; it asks XGETBV too whether the operating system saves the wide registers.
+    // Listed is all that code generation may use for the target, not only the feature that names it.
+    __builtin_cpu_init();
+    const Feature features[] = {
+        {"ssse3", kSse41, __builtin_cpu_supports("ssse3") != 0},
+        {"sse4.1", kSse41, __builtin_cpu_supports("sse4.1") != 0},
+        {"popcnt", kAvx2, __builtin_cpu_supports("popcnt") != 0},
+        {"lzcnt", kAvx2, __builtin_cpu_supports("lzcnt") != 0},
+        {"bmi", kAvx2, __builtin_cpu_supports("bmi") != 0},
+        {"bmi2", kAvx2, __builtin_cpu_supports("bmi2") != 0},
+        {"avx", kAvx2, __builtin_cpu_supports("avx") != 0},
+        {"avx2", kAvx2, __builtin_cpu_supports("avx2") != 0},
+        {"f16c", kAvx2, __builtin_cpu_supports("f16c") != 0},
+        {"fma", kAvx2, __builtin_cpu_supports("fma") != 0},
+        {"avx512f", kAvx512, __builtin_cpu_supports("avx512f") != 0},
+        {"avx512cd", kAvx512, __builtin_cpu_supports("avx512cd") != 0},
+        {"avx512bw", kAvx512, __builtin_cpu_supports("avx512bw") != 0},
+        {"avx512dq", kAvx512, __builtin_cpu_supports("avx512dq") != 0},
+        {"avx512vl", kAvx512, __builtin_cpu_supports("avx512vl") != 0},
+    };
+    table.require(features);
+#endif
+    return table;
+}
+
+const IsaTable &table() {
+    static const IsaTable detected = detect();
+    return detected;
+}
+
+bool has_kernels(int index) {
+    for (int i = 0; i < kKernelCount; ++i) {
+        if (std::strcmp(kKernels[i].isa, isa(index).name) == 0) return true;
+    }
+    return false;
+}
+
+IsaChoice choose_default() {
+    IsaChoice choice;
+    choice.status = ok_status();
+    int cap = isa_count() - 1;
+    const char *name = std::getenv("FLASHWRIGHT_ISA");
+    if (name != nullptr && name[0] != '\0') {
+        cap = find_isa(name);
+        if (cap < 0) {
+            choice.status =
+                make_status(FLASHWRIGHT_INVALID_ARGUMENT,
+                            "environment variable FLASHWRIGHT_ISA: expected one of %s, got '%s'", isa_names(), name);
+            return choice;
+        }
+    }
+    for (int i = cap; i >= 0; --i) {
+        if (isa(i).usable && has_kernels(i)) {
+            choice.index = i;
+            return choice;
+        }
+    }
+    choice.status = make_status(FLASHWRIGHT_UNSUPPORTED,
+                                "this build has no kernel for %s or less, which this CPU needs", isa(cap).name);
+    return choice;
+}
+
+}  // namespace
+
+int isa_count() { return table().count; }
+const Isa &isa(int index) { return table().isas[index]; }
+const char *isa_names() { return table().names; }
+
+int find_isa(const char *name) {
+    for (int i = 0; i < isa_count(); ++i) {
+        if (std::strcmp(isa(i).name, name) == 0) return i;
+    }
+    return -1;
+}
+
+const IsaChoice &default_isa() {
+    static const IsaChoice choice = choose_default();
+    return choice;
+}
+
+flashwright_status require_isa(const char *name, int *index) {
+    const int found = find_isa(name);
+    if (found < 0) {
+        return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "isa: expected one of %s, got '%s'", isa_names(), name);
+    }
+    if (!isa(found).usable) {
+        return make_status(FLASHWRIGHT_UNSUPPORTED, "isa: %s cannot run on this CPU, which lacks %s", name,
+                           isa(found).missing);
+    }
+    *index = found;
+    return ok_status();
+}
+
+}  // namespace flashwright

@@ -1,0 +1,193 @@
+// flashwright_forward: blocked online softmax (Dao et al. 2022, section 3.1) over tiles of query rows.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "execution.h"
+#include "kernel_choice.h"
+#include "scratch_size.h"
+#include "status.h"
+#include "tile_buffer.h"
+#include "tile_plan.h"
+#include "validate.h"
+
+namespace flashwright {
+namespace {
+
+// What kernels with bias or mask terms read where none is given. All-zero bytes are 0.0 in either element type.
+constexpr double kZeroBias = 0.0;
+constexpr std::uint8_t kSeen = 1;
+
+unsigned needed_terms(const ForwardProblem &problem) {
+    return (problem.softcap != 0.0 ? unsigned{kSoftcap} : 0U) | (problem.alibi_slopes.given ? unsigned{kAlibi} : 0U) |
+           (problem.bias.given ? unsigned{kBias} : 0U) | (problem.mask.given ? unsigned{kMask} : 0U);
+}
+
+KernelRequest kernel_request(const ForwardProblem &problem, const flashwright_execution &execution) {
+    KernelRequest request;
+    request.op = Op::forward;
+    request.dtype = problem.dtype;
+    request.terms = needed_terms(problem);
+    request.portable_only = execution.key_block > 0;
+    request.seqlen_q = problem.seqlen_q;
+    request.seqlen_k = problem.seqlen_k;
+    request.head_dim = problem.head_dim;
+    request.head_dim_v = problem.head_dim_v;
+    request.causal = problem.causal;
+    for (const StridedTensor *view : {&problem.q, &problem.k, &problem.v, &problem.out}) {
+        request.unit_channel_strides = request.unit_channel_strides && view->strides[kChannel] == 1;
+    }
+    return request;
+}
+
+flashwright_status check_all_reaches(const ForwardProblem &problem, std::int64_t tile_rows) {
+    for (const StridedTensor *view : {&problem.k, &problem.v}) {
+        const flashwright_status status = check_reach(*view, problem.seqlen_k);
+        if (failed(status)) return status;
+    }
+    for (const StridedTensor *view : {&problem.q, &problem.out, &problem.lse, &problem.bias, &problem.mask}) {
+        const flashwright_status status = check_reach(*view, tile_rows);
+        if (failed(status)) return status;
+    }
+    return ok_status();
+}
+
+class ForwardCall {
+ public:
+    ForwardCall(const ForwardProblem &problem, const Kernel &kernel, std::int64_t key_block)
+        : problem_(problem), kernel_(kernel) {
+        const std::int64_t whole = std::max<std::int64_t>(problem.seqlen_k, kernel.tiles.tile_k);
+        block_k_ = std::min(key_block > 0 ? key_block : kernel.tiles.block_k, whole);
+    }
+
+    std::int64_t block_k() const { return block_k_; }
+
+    // Only the pointers of what moves with the rows change between the tiles of a task.
+    void operator()(const RowTask &task, Scratch &scratch) const {
+        const std::int64_t kv_head = task.head / (problem_.heads / problem_.heads_kv);
+        TileBuffer q, k, v, bias, mask, out, lse;
+        q.set_matrix(problem_.q, task.batch, task.head);
+        k.set_matrix(problem_.k, task.batch, kv_head);
+        v.set_matrix(problem_.v, task.batch, kv_head);
+        out.set_matrix(problem_.out, task.batch, task.head);
+        set_broadcast(&bias, problem_.bias, task, &kZeroBias, problem_.dtype);
+        set_broadcast(&mask, problem_.mask, task, &kSeen, FLASHWRIGHT_BOOL);
+        if (problem_.lse.given) lse.set_rows(problem_.lse, task.batch, task.head);
+        const KeyVisibility keys = visibility(task.batch);
+        const double slope = alibi_slope(task.head);
+
+        for (std::int64_t tile = task.tile_begin; tile < task.tile_end; ++tile) {
+            const std::int64_t row = tile * kernel_.tiles.block_q;
+            const std::int64_t rows = std::min<std::int64_t>(kernel_.tiles.block_q, problem_.seqlen_q - row);
+            scratch.reset();
+            if (!problem_.lse.given) lse.set_row_memory(lse_row(scratch), problem_.dtype);
+            for (TileBuffer *buffer : {&q, &bias, &mask, &out, &lse}) buffer->move_to(row, rows);
+            const TilePlan plan = plan_tile(keys, row, rows, kernel_.tiles.tile_k);
+            // Kernels are built without assertions and their memory is reserved: they have no failure to report.
+            kernel_.forward(&scratch, q.get(), k.get(), v.get(), bias.get(), mask.get(), problem_.softmax_scale,
+                            problem_.softcap, slope, plan.diagonal_offset, plan.lo_offset, plan.hi_offset,
+                            static_cast<std::int32_t>(keys.key_count), plan.interior.begin, plan.interior.end,
+                            plan.left.begin, plan.left.end, plan.right.begin, plan.right.end,
+                            static_cast<std::int32_t>(block_k_), out.get(), lse.get());
+        }
+    }
+
+ private:
+    // Where an lse goes that nobody wants.
+    void *lse_row(Scratch &scratch) const {
+        return scratch.allocate(static_cast<std::uint64_t>(kernel_.tiles.block_q) * sizeof(double));
+    }
+
+    void set_broadcast(TileBuffer *buffer, const StridedTensor &view, const RowTask &task, const void *constant,
+                       flashwright_dtype dtype) const {
+        if (view.given) {
+            buffer->set_matrix(view, task.batch, task.head);
+        } else {
+            buffer->set_constant(constant, dtype, problem_.seqlen_k);
+        }
+    }
+
+    KeyVisibility visibility(std::int64_t batch) const {
+        KeyVisibility keys;
+        keys.diagonal = problem_.diagonal_of(batch);
+        keys.window_left = problem_.window_left;
+        keys.window_right = problem_.window_right;
+        keys.key_count = problem_.key_count(batch);
+        keys.seqlen_k = problem_.seqlen_k;
+        keys.everything_masked = problem_.bias.given || problem_.mask.given;
+        return keys;
+    }
+
+    double alibi_slope(std::int64_t head) const {
+        if (!problem_.alibi_slopes.given) return 0.0;
+        const char *address = problem_.alibi_slopes.at(0, head, 0);
+        if (problem_.dtype == FLASHWRIGHT_F32) {
+            float slope;
+            std::memcpy(&slope, address, sizeof slope);
+            return double{slope};
+        }
+        double slope;
+        std::memcpy(&slope, address, sizeof slope);
+        return slope;
+    }
+
+    const ForwardProblem &problem_;
+    const Kernel &kernel_;
+    std::int64_t block_k_;
+};
+
+flashwright_status run_forward(const ForwardProblem &problem, const flashwright_execution &execution) {
+    KernelChoice choice;
+    flashwright_status status = choose_kernel(kernel_request(problem, execution), execution, &choice);
+    if (failed(status)) return status;
+    const Kernel &kernel = kKernels[choice.index];
+    status = check_all_reaches(problem, std::min<std::int64_t>(kernel.tiles.block_q, problem.seqlen_q));
+    if (failed(status)) return status;
+    const ForwardCall call(problem, kernel, execution.key_block);
+    const TaskGrid grid(problem.batch, problem.heads, problem.seqlen_q, kernel.tiles.block_q, execution.threads);
+    const double pairs = static_cast<double>(problem.batch) * static_cast<double>(problem.heads) *
+                         static_cast<double>(problem.seqlen_q) * static_cast<double>(problem.seqlen_k);
+    return run_tasks(execution, grid, 2.0 * pairs * static_cast<double>(problem.head_dim + problem.head_dim_v),
+                     scratch_bytes(kernel, problem.head_dim, problem.head_dim_v, call.block_k()), call);
+}
+
+}  // namespace
+}  // namespace flashwright
+
+using namespace flashwright;
+
+void flashwright_forward_args_init(flashwright_forward_args *args) {
+    if (args == nullptr) return;
+    *args = flashwright_forward_args{};
+    args->score.window_left = -1;
+    args->score.window_right = -1;
+}
+
+flashwright_status flashwright_forward(const flashwright_forward_args *args, const flashwright_execution *execution) {
+    ForwardProblem problem;
+    flashwright_execution checked;
+    flashwright_status status = validate_forward(args, true, &problem);
+    if (!failed(status)) status = validate_execution(execution, &checked);
+    return failed(status) ? status : run_forward(problem, checked);
+}
+
+flashwright_status flashwright_forward_choice(const flashwright_forward_args *args,
+                                              const flashwright_execution *execution, int32_t *kernel, char *reason,
+                                              size_t reason_size) {
+    ForwardProblem problem;
+    flashwright_execution checked;
+    KernelChoice choice;
+    KernelRequest request;
+    if (kernel != nullptr) *kernel = -1;
+    if (reason != nullptr && reason_size > 0) reason[0] = '\0';
+    flashwright_status status = validate_forward(args, false, &problem);
+    if (!failed(status)) status = validate_execution(execution, &checked);
+    if (!failed(status)) {
+        request = kernel_request(problem, checked);
+        status = choose_kernel(request, checked, &choice);
+    }
+    if (failed(status)) return status;
+    if (kernel != nullptr) *kernel = choice.index;
+    if (reason != nullptr) describe_choice(request, choice, reason, reason_size);
+    return status;
+}

@@ -1,0 +1,220 @@
+#include "kernel_choice.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cmath>
+#include <cstring>
+
+#include "cpu_isa.h"
+#include "status.h"
+
+namespace flashwright {
+namespace {
+
+// A row tuned for a shape further away than this factor on one axis says nothing about the call.
+constexpr double kFarLogRatio = 1.3862943611198906;  // ln 4
+
+bool concerns(const Kernel &kernel, const KernelRequest &request) {
+    return kernel.op == request.op && kernel.dtype == request.dtype;
+}
+
+// The kernels of one ISA that fit and hold the fewest terms.
+struct Candidates {
+    int first = -1;      // in the order of the registry
+    unsigned terms = 0;  // of all of them
+    const char *obstacle = nullptr;
+
+    bool contains(const Kernel &kernel, const KernelRequest &request, const char *isa_name) const {
+        return concerns(kernel, request) && !kernel.portable && kernel.terms == terms &&
+               std::strcmp(kernel.isa, isa_name) == 0 && obstacle_to(kernel, request) == nullptr;
+    }
+};
+
+Candidates find_candidates(const KernelRequest &request, const char *isa_name, bool portable) {
+    Candidates found;
+    for (int i = 0; i < kKernelCount; ++i) {
+        const Kernel &kernel = kKernels[i];
+        if (!concerns(kernel, request) || kernel.portable != portable || std::strcmp(kernel.isa, isa_name) != 0)
+            continue;
+        if (const char *obstacle = obstacle_to(kernel, request)) {
+            found.obstacle = obstacle;
+        } else if (found.first < 0 || __builtin_popcount(kernel.terms) < __builtin_popcount(found.terms)) {
+            found.first = i;
+            found.terms = kernel.terms;
+        }
+    }
+    return found;
+}
+
+struct Distance {
+    double sum = 0.0;
+    bool far = false;
+};
+
+Distance distance(const TableRow &row, const KernelRequest &request) {
+    Distance result;
+    const std::int64_t pairs[][2] = {
+        {request.seqlen_q, row.seqlen_q}, {request.seqlen_k, row.seqlen_k}, {request.head_dim, row.head_dim}};
+    for (const auto &[asked, tuned] : pairs) {
+        const double ratio = std::log(static_cast<double>(std::max<std::int64_t>(asked, 1)) /
+                                      static_cast<double>(std::max<std::int64_t>(tuned, 1)));
+        result.sum += std::fabs(ratio);
+        result.far = result.far || std::fabs(ratio) > kFarLogRatio;
+    }
+    return result;
+}
+
+int find_variant(const Candidates &candidates, const KernelRequest &request, const TableRow &row) {
+    for (int i = 0; i < kKernelCount; ++i) {
+        if (std::strcmp(kKernels[i].variant, row.variant) == 0 && candidates.contains(kKernels[i], request, row.isa)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+bool nearer(const Distance &distance, const TableRow &row, const Distance &best_distance, const TableRow &best) {
+    if (distance.sum != best_distance.sum) return distance.sum < best_distance.sum;
+    if (row.ratio != best.ratio) return row.ratio < best.ratio;
+    return std::strcmp(row.variant, best.variant) < 0;
+}
+
+KernelChoice look_up(const Candidates &candidates, const KernelRequest &request, const char *isa_name) {
+    KernelChoice choice;
+    choice.index = candidates.first;
+    Distance best;
+    for (int i = 0; i < kTableCount; ++i) {
+        const TableRow &row = kTable[i];
+        if (row.op != request.op || row.dtype != request.dtype || row.causal != request.causal ||
+            std::strcmp(row.isa, isa_name) != 0) {
+            continue;
+        }
+        const Distance apart = distance(row, request);
+        if (apart.far || (choice.row != nullptr && !nearer(apart, row, best, *choice.row))) continue;
+        const int index = find_variant(candidates, request, row);
+        if (index < 0) continue;
+        choice.index = index;
+        choice.row = &row;
+        choice.why = apart.sum == 0.0 ? KernelChoice::Why::exact_row : KernelChoice::Why::nearest_row;
+        best = apart;
+    }
+    return choice;
+}
+
+KernelChoice choose_in_isa(const KernelRequest &request, const char *isa_name) {
+    const Candidates tuned = find_candidates(request, isa_name, false);
+    if (tuned.first >= 0) return look_up(tuned, request, isa_name);
+    KernelChoice choice;
+    choice.index = find_candidates(request, isa_name, true).first;
+    choice.why = KernelChoice::Why::portable;
+    choice.obstacle = tuned.obstacle;
+    return choice;
+}
+
+flashwright_status choose_by_name(const KernelRequest &request, const flashwright_execution &execution,
+                                  KernelChoice *choice) {
+    const char *name = execution.kernel;
+    int index = 0;
+    while (index < kKernelCount && std::strcmp(kKernels[index].name, name) != 0) ++index;
+    if (index == kKernelCount) {
+        return make_status(FLASHWRIGHT_INVALID_ARGUMENT,
+                           "kernel: expected the name of a kernel of this build, got '%s'", name);
+    }
+    const Kernel &kernel = kKernels[index];
+    if (!concerns(kernel, request)) {
+        return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "kernel: expected one for %s of %s, got %s",
+                           op_name(request.op), dtype_name(request.dtype), name);
+    }
+    if (execution.isa != nullptr && std::strcmp(kernel.isa, execution.isa) != 0) {
+        return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "kernel: expected one of isa %s, got %s", execution.isa, name);
+    }
+    const int isa_index = find_isa(kernel.isa);
+    if (isa_index < 0 || !isa(isa_index).usable) {
+        return make_status(FLASHWRIGHT_UNSUPPORTED, "kernel: %s cannot run on this CPU, which lacks %s", name,
+                           isa_index < 0 ? kernel.isa : isa(isa_index).missing);
+    }
+    if (const char *obstacle = obstacle_to(kernel, request)) {
+        return make_status(FLASHWRIGHT_UNSUPPORTED, "kernel: %s cannot take this call: %s", name, obstacle);
+    }
+    choice->index = index;
+    choice->why = KernelChoice::Why::forced;
+    return ok_status();
+}
+
+}  // namespace
+
+const char *op_name(Op op) {
+    switch (op) {
+        case Op::forward:
+            return "forward";
+        case Op::merge:
+            return "merge";
+        case Op::step:
+            return "step";
+    }
+    return "";
+}
+
+const char *obstacle_to(const Kernel &kernel, const KernelRequest &request) {
+    if ((request.terms & ~kernel.terms) != 0)
+        return "it lacks a score term (softcap, alibi, bias or mask) that is needed";
+    if (kernel.portable || request.op != Op::forward) return nullptr;
+    if (request.portable_only) return "key_block is given";
+    if (request.seqlen_k < kernel.tiles.tile_k) return "seqlen_k is less than its tile_k";
+    if (request.head_dim_v < kernel.tiles.tile_v) return "head_dim_v is less than its tile_v";
+    if (!request.unit_channel_strides) return "the channel stride of q, k, v or out is not 1";
+    return nullptr;
+}
+
+flashwright_status choose_kernel(const KernelRequest &request, const flashwright_execution &execution,
+                                 KernelChoice *choice) {
+    if (default_isa().status.code == FLASHWRIGHT_INVALID_ARGUMENT) return default_isa().status;
+    if (execution.isa != nullptr) {
+        int forced = -1;
+        const flashwright_status status = require_isa(execution.isa, &forced);
+        if (failed(status)) return status;
+    }
+    if (execution.kernel != nullptr) return choose_by_name(request, execution, choice);
+    const int best = execution.isa != nullptr ? find_isa(execution.isa) : default_isa().index;
+    const int worst = execution.isa != nullptr ? best : 0;
+    for (int i = best; i >= worst; --i) {
+        *choice = choose_in_isa(request, isa(i).name);
+        if (choice->index >= 0) return ok_status();
+    }
+    if (execution.isa == nullptr && best < 0) return default_isa().status;
+    return make_status(FLASHWRIGHT_UNSUPPORTED,
+                       "this build has no kernel for %s of %s on %s that can take this call%s%s", op_name(request.op),
+                       dtype_name(request.dtype), isa(best).name, choice->obstacle != nullptr ? ": " : "",
+                       choice->obstacle != nullptr ? choice->obstacle : "");
+}
+
+void describe_choice(const KernelRequest &request, const KernelChoice &choice, char *text, std::size_t size) {
+    if (size == 0) return;
+    text[0] = '\0';
+    const Kernel &kernel = kKernels[choice.index];
+    append(text, size, "%s: ", kernel.name);
+    switch (choice.why) {
+        case KernelChoice::Why::forced:
+            append(text, size, "asked for by name");
+            break;
+        case KernelChoice::Why::exact_row:
+            append(text, size, "tuned for this shape, %.3g of the default's time", choice.row->ratio);
+            break;
+        case KernelChoice::Why::nearest_row:
+            append(text, size,
+                   "tuned for the nearest shape, seqlen_q %" PRId64 ", seqlen_k %" PRId64 ", head_dim %" PRId64,
+                   choice.row->seqlen_q, choice.row->seqlen_k, choice.row->head_dim);
+            break;
+        case KernelChoice::Why::default_variant:
+            append(text, size, "the default of %s; no shape within a factor of 4 was tuned", kernel.isa);
+            break;
+        case KernelChoice::Why::portable:
+            append(text, size, "the portable kernel of %s", kernel.isa);
+            if (choice.obstacle != nullptr)
+                append(text, size, "; a tuned one cannot take this call: %s", choice.obstacle);
+            break;
+    }
+    if (request.terms != 0) append(text, size, "; holds the score terms %s", kernel.terms_text);
+}
+
+}  // namespace flashwright

@@ -1,0 +1,48 @@
+// Which kernel serves a call.
+#pragma once
+
+#include "flashwright/flashwright.h"
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernel_abi.h"
+#include "tensor_view.h"
+
+namespace flashwright {
+
+// What a call asks of its kernel. Batch, heads and threads are not here: the same rows get the same kernel, and with it
+// the same bytes, wherever they stand.
+struct KernelRequest {
+    Op op = Op::forward;
+    flashwright_dtype dtype = FLASHWRIGHT_F32;
+    unsigned terms = 0;
+    bool portable_only = false;  // key_block is forced
+    std::int64_t seqlen_q = 0, seqlen_k = 0, head_dim = 0, head_dim_v = 0;
+    bool causal = false;
+    bool unit_channel_strides = true;  // of q, k, v and out
+};
+
+struct KernelChoice {
+    int index = -1;  // into kKernels
+    enum class Why { forced, exact_row, nearest_row, default_variant, portable } why = Why::default_variant;
+    const TableRow *row = nullptr;   // what decided, for the two rows
+    const char *obstacle = nullptr;  // of the tuned kernels, for portable; may be null
+};
+
+// The rule: the best ISA (or the one forced) that has a kernel that fits; there the fewest score terms that suffice;
+// among those variants the tuned row of this very shape, else the nearest one, else the first variant listed. Where no
+// tuned kernel fits, the portable one.
+flashwright_status choose_kernel(const KernelRequest &request, const flashwright_execution &execution,
+                                 KernelChoice *choice);
+
+// The choice in one line.
+void describe_choice(const KernelRequest &request, const KernelChoice &choice, char *text, std::size_t size);
+
+// forward, merge, step.
+const char *op_name(Op op);
+
+// Null if the kernel can take the call, else why not.
+const char *obstacle_to(const Kernel &kernel, const KernelRequest &request);
+
+}  // namespace flashwright

@@ -1,0 +1,97 @@
+#include "scratch.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cinttypes>
+#include <cstdlib>
+#include <new>
+
+#include "status.h"
+
+namespace flashwright {
+namespace {
+
+std::atomic<std::uint64_t> overflows{0};
+
+bool round_up(std::uint64_t bytes, std::uint64_t *rounded) {
+    if (__builtin_add_overflow(bytes, kScratchAlignment - 1, rounded)) return false;
+    *rounded -= *rounded % kScratchAlignment;
+    return true;
+}
+
+}  // namespace
+
+// Stands in front of a block from malloc and keeps it aligned.
+struct alignas(kScratchAlignment) Scratch::Overflow {
+    Overflow *next;
+};
+
+void *Scratch::allocate(std::uint64_t bytes) {
+    std::uint64_t needed;
+    if (!round_up(bytes, &needed)) return nullptr;
+    const bool fits = needed <= capacity_ - std::min(used_, capacity_);
+    char *block = memory_ + used_;
+    if (!fits) {
+        void *memory = std::aligned_alloc(kScratchAlignment, needed + sizeof(Overflow));
+        if (memory == nullptr) return nullptr;
+        overflow_ = new (memory) Overflow{overflow_};
+        block = reinterpret_cast<char *>(overflow_ + 1);
+        overflows.fetch_add(1, std::memory_order_relaxed);
+    }
+    used_ += needed;
+    high_water_ = std::max(high_water_, used_);
+    return block;
+}
+
+void Scratch::reset() {
+    used_ = 0;
+    while (overflow_ != nullptr) {
+        Overflow *next = overflow_->next;
+        std::free(overflow_);
+        overflow_ = next;
+    }
+}
+
+std::uint64_t scratch_overflows() { return overflows.load(std::memory_order_relaxed); }
+
+ScratchReservation::~ScratchReservation() {
+    if (memory_ == nullptr) return;
+    if (execution_.deallocate != nullptr) {
+        execution_.deallocate(execution_.memory_context, memory_, bytes_);
+    } else {
+        ::operator delete (memory_, std::align_val_t{kScratchAlignment});
+    }
+}
+
+flashwright_status ScratchReservation::reserve(const flashwright_execution &execution, std::int64_t workers,
+                                               std::uint64_t bytes_per_worker) {
+    std::uint64_t bytes;
+    if (!round_up(bytes_per_worker, &bytes_per_worker) ||
+        __builtin_mul_overflow(bytes_per_worker, static_cast<std::uint64_t>(workers), &bytes) || bytes > PTRDIFF_MAX) {
+        return make_status(FLASHWRIGHT_OUT_OF_MEMORY,
+                           "working memory for %" PRId64 " threads: more than can be addressed", workers);
+    }
+    void *memory = execution.allocate != nullptr
+                       ? execution.allocate(execution.memory_context, bytes, kScratchAlignment)
+                       : ::operator new (bytes, std::align_val_t{kScratchAlignment}, std::nothrow);
+    if (memory == nullptr) {
+        return make_status(FLASHWRIGHT_OUT_OF_MEMORY,
+                           "working memory: %" PRIu64 " bytes for %" PRId64 " threads could not be allocated", bytes,
+                           workers);
+    }
+    execution_ = execution;
+    memory_ = static_cast<char *>(memory);
+    bytes_per_worker_ = bytes_per_worker;
+    bytes_ = bytes;
+    if (reinterpret_cast<std::uintptr_t>(memory) % kScratchAlignment != 0) {
+        return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "allocate: expected a block aligned to %zu bytes, got %p",
+                           kScratchAlignment, memory);
+    }
+    return ok_status();
+}
+
+}  // namespace flashwright
+
+extern "C" void *flashwright_scratch_allocate(void *user_context, std::uint64_t bytes) {
+    return static_cast<flashwright::Scratch *>(user_context)->allocate(bytes);
+}

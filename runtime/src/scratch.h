@@ -1,0 +1,65 @@
+// Working memory of kernels: one arena a worker, reserved before a call writes anything.
+#pragma once
+
+#include "flashwright/flashwright.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace flashwright {
+
+inline constexpr std::size_t kScratchAlignment = 128;
+
+// Blocks for one kernel call after the other, in memory that someone else owns: kernels only take, and the call's end
+// gives all back. One that takes more than was reserved is a bug in the reservation; it is served by malloc all the
+// same, and scratch_overflows() tells.
+class Scratch {
+ public:
+    Scratch(char *memory, std::uint64_t bytes) : memory_(memory), capacity_(bytes) {}
+    Scratch(const Scratch &) = delete;
+    Scratch &operator=(const Scratch &) = delete;
+    ~Scratch() { reset(); }
+
+    void *allocate(std::uint64_t bytes);
+    void reset();
+
+    // The most bytes taken between two resets, those of malloc included.
+    std::uint64_t high_water() const { return high_water_; }
+
+ private:
+    struct Overflow;
+
+    char *memory_;
+    std::uint64_t capacity_;
+    std::uint64_t used_ = 0;
+    std::uint64_t high_water_ = 0;
+    Overflow *overflow_ = nullptr;
+};
+
+// Blocks that had to come from malloc since the process started.
+std::uint64_t scratch_overflows();
+
+// The arenas of all workers of a call, from the caller's allocator or operator new.
+class ScratchReservation {
+ public:
+    ScratchReservation() = default;
+    ScratchReservation(const ScratchReservation &) = delete;
+    ScratchReservation &operator=(const ScratchReservation &) = delete;
+    ~ScratchReservation();
+
+    flashwright_status reserve(const flashwright_execution &execution, std::int64_t workers,
+                               std::uint64_t bytes_per_worker);
+    char *arena(std::int64_t worker) const { return memory_ + static_cast<std::uint64_t>(worker) * bytes_per_worker_; }
+    std::uint64_t bytes_per_worker() const { return bytes_per_worker_; }
+
+ private:
+    flashwright_execution execution_ = {};
+    char *memory_ = nullptr;
+    std::uint64_t bytes_per_worker_ = 0;
+    std::size_t bytes_ = 0;
+};
+
+}  // namespace flashwright
+
+// What kernels call for their temporary memory: user_context is the Scratch of their task.
+extern "C" void *flashwright_scratch_allocate(void *user_context, std::uint64_t bytes);

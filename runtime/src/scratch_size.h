@@ -1,0 +1,13 @@
+// How much working memory a kernel may ask for.
+#pragma once
+
+#include <cstdint>
+
+#include "kernel_abi.h"
+
+namespace flashwright {
+
+// Bytes for one task of a kernel that works with blocks of `block_k` keys; the largest value if that overflows.
+std::uint64_t scratch_bytes(const Kernel &kernel, std::int64_t head_dim, std::int64_t head_dim_v, std::int64_t block_k);
+
+}  // namespace flashwright

@@ -1,0 +1,66 @@
+// A caller's tensor brought to one form: four axes, ones in front.
+#pragma once
+
+#include "flashwright/flashwright.h"
+
+#include <cstdint>
+
+struct halide_buffer_t;
+
+namespace flashwright {
+
+// The axes of every normalised tensor.
+enum Axis { kBatch = 0, kHead = 1, kRow = 2, kChannel = 3 };
+
+// Strides count elements. An axis of extent 1 has stride 1 if it is the channel axis and else 0; so has every axis of a
+// tensor without elements, which makes address arithmetic on its pointer harmless.
+struct StridedTensor {
+    const char *name = "";
+    char *data = nullptr;
+    bool given = false;
+    flashwright_dtype dtype = FLASHWRIGHT_F32;
+    std::int64_t element_size = 0;
+    std::int64_t shape[4] = {1, 1, 1, 1};
+    std::int64_t strides[4] = {0, 0, 0, 1};
+
+    bool empty() const { return shape[0] == 0 || shape[1] == 0 || shape[2] == 0 || shape[3] == 0; }
+
+    // Address of element [batch, head, row, 0].
+    char *at(std::int64_t batch, std::int64_t head, std::int64_t row) const {
+        return data + (batch * strides[kBatch] + head * strides[kHead] + row * strides[kRow]) * element_size;
+    }
+    std::int64_t row_bytes() const { return strides[kRow] * element_size; }
+
+    // Elements between the first and the last of `rows` rows of one head, whichever way the strides point.
+    std::int64_t reach(std::int64_t rows) const;
+};
+
+// What a tensor argument may be: the axes it covers and how many it must have at least.
+struct TensorForm {
+    Axis first, last;
+    std::int32_t min_rank;
+};
+inline constexpr TensorForm kMatrixForm{kBatch, kChannel, 2};     // q, k, v, out, …
+inline constexpr TensorForm kRowForm{kBatch, kRow, 1};            // one value a query row
+inline constexpr TensorForm kBroadcastForm{kBatch, kChannel, 1};  // bias, mask
+inline constexpr TensorForm kPerBatchForm{kBatch, kBatch, 1};
+inline constexpr TensorForm kPerHeadForm{kHead, kHead, 1};
+
+// Checks rank, dtype, extents, pointer and that the view fits an address space; `view` is complete on success.
+// Without `check_memory` the pointer may be anything and is not looked at.
+flashwright_status normalise(const flashwright_tensor &tensor, const char *name, TensorForm form,
+                             flashwright_dtype dtype, bool check_memory, StridedTensor *view);
+
+// f32, f64, bool, i32; or a number for what is none of them.
+const char *dtype_name(int dtype);
+
+// An enum of the C interface as the integer the caller stored, which may be out of its range.
+template <typename Enum>
+int raw_value(const Enum &value) {
+    static_assert(sizeof(Enum) == sizeof(int), "the C interface stores enums as int");
+    int raw;
+    __builtin_memcpy(&raw, &value, sizeof raw);
+    return raw;
+}
+
+}  // namespace flashwright

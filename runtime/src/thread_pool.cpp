@@ -1,0 +1,143 @@
+#include "thread_pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <vector>
+
+namespace flashwright {
+namespace {
+
+using Work = void (*)(void *context, std::int64_t worker);
+
+class ThreadPool {
+ public:
+    ThreadPool() = default;
+    ThreadPool(const ThreadPool &) = delete;
+    ThreadPool &operator=(const ThreadPool &) = delete;
+    ~ThreadPool() { stop(); }
+
+    // False: not run, because another call has the threads or there are none.
+    bool run(std::int64_t workers, Work work, void *context) {
+        if (busy_.exchange(true, std::memory_order_acquire)) return false;
+        const std::int64_t helpers = start_threads(workers - 1);
+        if (helpers > 0) {
+            {
+                const std::lock_guard lock(mutex_);
+                work_ = work;
+                context_ = context;
+                wanted_ = helpers;
+                next_worker_ = 1;
+            }
+            for (std::int64_t i = 0; i < helpers; ++i) wake_.notify_one();
+            work(context, 0);
+            std::unique_lock lock(mutex_);
+            wanted_ = 0;  // who has not begun by now is not needed
+            done_.wait(lock, [this] { return active_ == 0; });
+        }
+        busy_.store(false, std::memory_order_release);
+        return helpers > 0;
+    }
+
+    // Ends the threads; later calls find none. A call under way keeps those it has until its work is done.
+    void stop() {
+        {
+            const std::lock_guard lock(mutex_);
+            stopped_ = true;
+        }
+        wake_.notify_all();
+        for (std::thread &thread : threads_) {
+            if (thread.joinable()) thread.join();
+        }
+    }
+
+ private:
+    // Makes threads up to `count` and returns how many there are, at most `count`.
+    std::int64_t start_threads(std::int64_t count) {
+        const std::lock_guard lock(mutex_);
+        if (stopped_) return 0;
+        if (static_cast<std::int64_t>(threads_.size()) < count) {
+            // The application's signals are not for these threads.
+            sigset_t all, before;
+            sigfillset(&all);
+            pthread_sigmask(SIG_SETMASK, &all, &before);
+            try {
+                threads_.reserve(static_cast<std::size_t>(count));
+                while (static_cast<std::int64_t>(threads_.size()) < count) threads_.emplace_back([this] { serve(); });
+            } catch (const std::exception &) {
+                // The system gives no more; those that exist do the work.
+            }
+            pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        }
+        return std::min(count, static_cast<std::int64_t>(threads_.size()));
+    }
+
+    void serve() {
+        std::unique_lock lock(mutex_);
+        for (;;) {
+            wake_.wait(lock, [this] { return wanted_ > 0 || stopped_; });
+            if (wanted_ == 0) return;
+            --wanted_;
+            ++active_;
+            const std::int64_t worker = next_worker_++;
+            const Work work = work_;
+            void *context = context_;
+            lock.unlock();
+            work(context, worker);
+            lock.lock();
+            if (--active_ == 0) done_.notify_one();
+        }
+    }
+
+    std::atomic<bool> busy_{false};
+    std::mutex mutex_;
+    std::condition_variable wake_, done_;
+    std::vector<std::thread> threads_;
+    Work work_ = nullptr;
+    void *context_ = nullptr;
+    std::int64_t wanted_ = 0, active_ = 0, next_worker_ = 0;
+    bool stopped_ = false;
+};
+
+std::atomic<ThreadPool *> current_pool{nullptr};
+
+// A child of fork has only the thread that called it, and the pool's lock may be held by one that it lost: it leaves
+// the pool alone, reachable for leak checkers, and makes a new one when it needs it.
+std::atomic<ThreadPool *> lost_pool{nullptr};
+void forget_pool_in_child() {
+    if (ThreadPool *pool = current_pool.exchange(nullptr)) lost_pool.store(pool);
+}
+const int fork_handler_result = pthread_atfork(nullptr, nullptr, forget_pool_in_child);
+
+ThreadPool *pool() {
+    ThreadPool *existing = current_pool.load(std::memory_order_acquire);
+    if (existing != nullptr) return existing;
+    auto *made = new (std::nothrow) ThreadPool;
+    if (made == nullptr) return nullptr;
+    if (current_pool.compare_exchange_strong(existing, made)) return made;
+    delete made;
+    return existing;
+}
+
+// When the program ends or unloads the library, threads must not outlive its code. The pool itself stays: a destructor
+// that runs later may still call.
+struct PoolEnd {
+    ~PoolEnd() {
+        if (ThreadPool *last = current_pool.load()) last->stop();
+    }
+} pool_end;
+
+}  // namespace
+
+void run_on_threads(std::int64_t workers, Work work, void *context) {
+    ThreadPool *threads = workers > 1 ? pool() : nullptr;
+    if (threads == nullptr || !threads->run(workers, work, context)) work(context, 0);
+}
+
+}  // namespace flashwright

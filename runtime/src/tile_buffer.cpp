@@ -1,0 +1,63 @@
+#include "tile_buffer.h"
+
+namespace flashwright {
+namespace {
+
+halide_type_t halide_type(flashwright_dtype dtype) {
+    switch (dtype) {
+        case FLASHWRIGHT_F32:
+            return {halide_type_float, 32};
+        case FLASHWRIGHT_F64:
+            return {halide_type_float, 64};
+        case FLASHWRIGHT_I32:
+            return {halide_type_int, 32};
+        case FLASHWRIGHT_BOOL:
+            break;
+    }
+    return {halide_type_uint, 8};
+}
+
+// Extents and strides were checked to fit by check_reach; an axis that is not walked has an extent of at most 1.
+halide_dimension_t dimension(std::int64_t extent, std::int64_t stride) {
+    return {0, static_cast<std::int32_t>(extent), static_cast<std::int32_t>(stride)};
+}
+
+}  // namespace
+
+void TileBuffer::set(char *head, flashwright_dtype dtype, std::int64_t row_bytes, int dimensions) {
+    head_ = head;
+    row_bytes_ = row_bytes;
+    buffer_.type = halide_type(dtype);
+    buffer_.dimensions = dimensions;
+    buffer_.dim = dimensions_;
+    buffer_.host = reinterpret_cast<std::uint8_t *>(head);
+}
+
+void TileBuffer::set_matrix(const StridedTensor &view, std::int64_t batch, std::int64_t head) {
+    set(view.at(batch, head, 0), view.dtype, view.row_bytes(), 2);
+    dimensions_[0] = dimension(view.shape[kChannel], view.strides[kChannel]);
+    dimensions_[1] = dimension(view.shape[kRow], view.strides[kRow]);
+}
+
+void TileBuffer::set_rows(const StridedTensor &view, std::int64_t batch, std::int64_t head) {
+    set(view.at(batch, head, 0), view.dtype, view.row_bytes(), 1);
+    dimensions_[0] = dimension(view.shape[kRow], view.strides[kRow]);
+}
+
+void TileBuffer::set_row_memory(void *memory, flashwright_dtype dtype) {
+    set(static_cast<char *>(memory), dtype, 0, 1);
+    dimensions_[0] = dimension(0, 1);
+}
+
+void TileBuffer::set_constant(const void *element, flashwright_dtype dtype, std::int64_t columns) {
+    set(static_cast<char *>(const_cast<void *>(element)), dtype, 0, 2);
+    dimensions_[0] = dimension(columns, 0);
+    dimensions_[1] = dimension(0, 0);
+}
+
+void TileBuffer::move_to(std::int64_t row, std::int64_t rows) {
+    buffer_.host = reinterpret_cast<std::uint8_t *>(head_ + row * row_bytes_);
+    dimensions_[buffer_.dimensions - 1].extent = static_cast<std::int32_t>(rows);
+}
+
+}  // namespace flashwright

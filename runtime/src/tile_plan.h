@@ -1,0 +1,45 @@
+// Which keys one tile of query rows meets, cut into the segments that kernels take.
+#pragma once
+
+#include "kernel_abi.h"
+
+#include <cstdint>
+
+namespace flashwright {
+
+// Where row r of a head looks: keys from r + diagonal - window_left to r + diagonal + window_right, within [0,
+// key_count).
+struct KeyVisibility {
+    std::int64_t diagonal = 0;
+    std::int64_t window_left = -1;   // -1: without end
+    std::int64_t window_right = -1;  // -1: without end; causal is 0
+    std::int64_t key_count = 0;      // keys that exist, at most seqlen_k
+    std::int64_t seqlen_k = 0;       // keys in memory
+    bool everything_masked = false;  // a bias or a mask: each key is tested
+};
+
+struct TilePlan {
+    KeySegment left, interior, right;
+    // Of the tile's first row: it sees key j iff lo_offset <= j <= hi_offset (and j < key_count); row i of the tile
+    // likewise with i added. diagonal_offset is the key it meets. All are cut at +-kFarOffset.
+    std::int32_t lo_offset = 0, hi_offset = 0, diagonal_offset = 0;
+};
+
+// Lengths are at most this, so an offset of this size already shows or hides every key, and its sum with a row or a key
+// fits 32 bits.
+inline constexpr std::int64_t kFarOffset = std::int64_t{1} << 30;
+
+// The plan for rows [row_begin, row_begin + rows), rows >= 1, for a kernel with key tiles of tile_k <= seqlen_k:
+//   - every key that some row sees lies in exactly one segment; the segments lie in [0, seqlen_k) and do not overlap;
+//   - every row sees every key of the interior;
+//   - a segment is empty or has at least tile_k keys: a masked one that is shorter takes keys from the interior; if all
+//     that the tile sees is shorter, it takes hidden keys around it;
+//   - beside a right segment the interior is a multiple of tile_k, so that no ragged tile stands in the middle;
+//   - if no row sees a key, all segments are empty.
+TilePlan plan_tile(const KeyVisibility &keys, std::int64_t row_begin, std::int64_t rows, std::int64_t tile_k);
+
+// a + b and a - b, cut at the ends of the 64-bit range.
+std::int64_t saturating_add(std::int64_t a, std::int64_t b);
+std::int64_t saturating_subtract(std::int64_t a, std::int64_t b);
+
+}  // namespace flashwright

@@ -1,0 +1,48 @@
+// Checks of the arguments of calls, and the normalised problem that comes of them.
+#pragma once
+
+#include "flashwright/flashwright.h"
+
+#include <cstdint>
+
+#include "tensor_view.h"
+
+namespace flashwright {
+
+struct ForwardProblem {
+    flashwright_dtype dtype = FLASHWRIGHT_F32;
+    std::int64_t batch = 0, heads = 0, heads_kv = 0, seqlen_q = 0, seqlen_k = 0, head_dim = 0, head_dim_v = 0;
+    StridedTensor q, k, v, out, lse, bias, mask, key_lengths, alibi_slopes;  // the last five may be absent
+    double softmax_scale = 1.0, softcap = 0.0;
+    bool causal = false;
+    bool bottom_right = false;  // the diagonal depends on the batch entry's key length
+    std::int64_t diagonal = 0;  // if not bottom_right
+    std::int64_t window_left = -1, window_right = -1;
+
+    std::int64_t key_count(std::int64_t batch_index) const;
+    std::int64_t diagonal_of(std::int64_t batch_index) const {
+        return bottom_right ? key_count(batch_index) - seqlen_q : diagonal;
+    }
+};
+
+struct MergeProblem {
+    flashwright_dtype dtype = FLASHWRIGHT_F32;
+    std::int64_t batch = 0, heads = 0, seqlen_q = 0, head_dim_v = 0;
+    StridedTensor out_a, lse_a, out_b, lse_b, out, lse;
+};
+
+struct StepProblem {
+    flashwright_dtype dtype = FLASHWRIGHT_F32;
+    std::int64_t batch = 0, heads = 0, heads_kv = 0, seqlen_q = 0, block = 0, head_dim_v = 0;
+    StridedTensor m, l, acc, scores, v, m_out, l_out, acc_out;
+};
+
+// Without `check_memory` only shapes, strides and options count: pointers to data are not looked at.
+flashwright_status validate_forward(const flashwright_forward_args *args, bool check_memory, ForwardProblem *problem);
+flashwright_status validate_merge(const flashwright_merge_args *args, MergeProblem *problem);
+flashwright_status validate_step(const flashwright_step_args *args, StepProblem *problem);
+
+// Kernels index one head with 32 bits: `rows` rows of the tensor must not reach further.
+flashwright_status check_reach(const StridedTensor &view, std::int64_t rows);
+
+}  // namespace flashwright
