@@ -1,0 +1,15 @@
+# cmake -P: the shared LIBRARY exports the functions that HEADER declares, and nothing else (NM lists them).
+execute_process(COMMAND "${NM}" -D --defined-only --format=just-symbols "${LIBRARY}" OUTPUT_VARIABLE exported
+                COMMAND_ERROR_IS_FATAL ANY)
+string(STRIP "${exported}" exported)
+string(REPLACE "\n" ";" exported "${exported}")
+file(READ "${HEADER}" header)
+string(REGEX MATCHALL "FLASHWRIGHT_API [^(;]*[ *](flashwright_[a-z_]+)\\(" declared "${header}")
+list(TRANSFORM declared REPLACE ".*(flashwright_[a-z_]+)\\($" "\\1")
+list(SORT exported)
+list(SORT declared)
+if(NOT exported STREQUAL declared)
+    message(FATAL_ERROR "exported: ${exported}\ndeclared: ${declared}")
+endif()
+list(LENGTH exported count)
+message(STATUS "${count} functions exported")
