@@ -8,6 +8,8 @@
  *   - Inputs may have any strides, also 0 and negative ones, and may overlap each other. Outputs must not overlap
  *     themselves, each other, or an input (merge and step accept an output that is identical to its input).
  *   - Every call checks all its arguments first. On any status but FLASHWRIGHT_OK no output was written.
+ *   - Lengths and head dimensions go up to 2^30. The keys or values of one head, and the rows that a kernel takes at
+ *     once of any other tensor, must span less than 2^31 elements; strides between heads and batch entries may pass it.
  *   - Nothing here prints, aborts or throws. All functions may be called from several threads at once.
  *   - The algorithm is the blocked online softmax of Dao et al., "FlashAttention" (2022), section 3.1 and appendix B.
  */
@@ -69,24 +71,26 @@ typedef struct flashwright_score_options {
     const double *softmax_scale; /* NULL: 1/sqrt(head_dim). Any finite value */
     int32_t causal;              /* 0 or 1: no key after the diagonal */
     flashwright_align align;
-    const int64_t *diagonal; /* not NULL: query i meets key i + *diagonal (then align must be DEFAULT) */
-    int64_t window_left;     /* keys seen before the diagonal's; -1: all */
-    int64_t window_right;    /* keys seen after the diagonal's; -1: all */
-    double softcap;          /* c > 0: c * tanh(score / c); 0: none */
+    const int64_t *diagonal;               /* not NULL: query i meets key i + *diagonal (then align must be DEFAULT) */
+    int64_t window_left;                   /* keys seen before the diagonal's; -1: all */
+    int64_t window_right;                  /* keys seen after the diagonal's; -1: all */
+    double softcap;                        /* c > 0: c * tanh(score / c); 0: none */
     const flashwright_tensor *key_lengths; /* I32 [batch]: keys at and past it do not exist, 0 <= length <= seqlen_k */
-    const flashwright_tensor *bias;  /* dtype of Q, [batch|1, heads|1, seqlen_q|1, seqlen_k], lower ranks drop the front */
-    const flashwright_tensor *mask;  /* BOOL, same shapes: true is seen */
+    /* Dtype of Q, [batch|1, heads|1, seqlen_q|1, seqlen_k]; lower ranks drop the front. */
+    const flashwright_tensor *bias;
+    const flashwright_tensor *mask;         /* BOOL, same shapes: true is seen */
     const flashwright_tensor *alibi_slopes; /* dtype of Q, [heads]: adds -slope * |key - diagonal's key| */
 } flashwright_score_options;
 
 /* How a call is carried out. Zero-initialised is the default everywhere. */
 typedef struct flashwright_execution {
-    int32_t threads;       /* 0: FLASHWRIGHT_THREADS, else the processors this process may use */
-    const char *isa;       /* NULL: the best usable; a name forces one: baseline, sse41, avx2, avx512 */
-    const char *kernel;    /* NULL: chosen by shape; a name from flashwright_kernel_info forces one */
-    int64_t key_block;     /* 0: the kernel's own; N >= 1 forces N keys a block, by the portable kernel */
+    int32_t threads;    /* 0: FLASHWRIGHT_THREADS, else the processors this process may use; at most 1024 */
+    const char *isa;    /* NULL: the best usable that FLASHWRIGHT_ISA allows; a name (see flashwright_isa) forces one */
+    const char *kernel; /* NULL: chosen by shape; a name from flashwright_kernel_info forces one */
+    int64_t key_block;  /* forward only. 0: the kernel's own; N >= 1 forces N keys a block, by the portable kernel */
     /* Caller's thread pool: run task(task_context, index) for index 0 <= index < count, on any threads, each once, and
-     * return when all are done. At most `threads` tasks should run at once. NULL: the library's own threads. */
+     * return when all are done. `count` is at most `threads`, and less where a call is too small to share. The tasks
+     * share out the work among themselves, so they may also run one after the other. NULL: the library's threads. */
     void (*parallel_for)(void *pool_context, int64_t count, void (*task)(void *task_context, int64_t index),
                          void *task_context);
     void *pool_context;
@@ -97,10 +101,11 @@ typedef struct flashwright_execution {
 } flashwright_execution;
 
 /* Attention forward: out = softmax(score(Q K^T)) V, row by row.
- *   q [batch, heads, seqlen_q, head_dim], k [batch, heads_kv, seqlen_k, head_dim], v [batch, heads_kv, seqlen_k, head_dim_v],
- *   out [batch, heads, seqlen_q, head_dim_v], softmax_lse [batch, heads, seqlen_q] (natural logarithm of the sum of
- *   exponentials of the row's scores; optional). F32 or F64, all the same. heads is a multiple of heads_kv: query head h
- *   reads key head h / (heads / heads_kv). A row that sees no key gives out 0 and lse -inf. */
+ *   q [batch, heads, seqlen_q, head_dim], k [batch, heads_kv, seqlen_k, head_dim],
+ *   v [batch, heads_kv, seqlen_k, head_dim_v], out [batch, heads, seqlen_q, head_dim_v],
+ *   softmax_lse [batch, heads, seqlen_q] (natural logarithm of the sum of exponentials of the row's scores; optional).
+ * F32 or F64, all the same. heads is a multiple of heads_kv: query head h reads key head h / (heads / heads_kv). A row
+ * that sees no key gives out 0 and lse -inf. */
 typedef struct flashwright_forward_args {
     flashwright_tensor q, k, v, out, softmax_lse;
     flashwright_score_options score;
@@ -121,7 +126,8 @@ typedef struct flashwright_merge_args {
 FLASHWRIGHT_API flashwright_status flashwright_merge(const flashwright_merge_args *args,
                                                      const flashwright_execution *execution);
 
-/* One step of the online softmax (Dao et al. 2022, algorithm 1, without the division): takes one block of keys into the state.
+/* One step of the online softmax (Dao et al. 2022, algorithm 1, without the division): takes one block of keys into the
+ * state.
  *   m, l [batch, heads, seqlen_q]; acc [batch, heads, seqlen_q, head_dim_v] (unnormalised);
  *   scores [batch, heads, seqlen_q, block] (scaled, natural units; -inf hides), v [batch, heads_kv, block, head_dim_v].
  *   The empty state is m = -inf, l = 0, acc = 0. *_out may be identical to the inputs. */
@@ -153,14 +159,16 @@ typedef struct flashwright_kernel_info {
 } flashwright_kernel_info;
 
 FLASHWRIGHT_API const char *flashwright_version(void);
-FLASHWRIGHT_API const char *flashwright_config_json(void); /* the configuration the kernels were built from, and its files */
+/* The configuration the kernels were built from, and its files. */
+FLASHWRIGHT_API const char *flashwright_config_json(void);
 FLASHWRIGHT_API int32_t flashwright_isa_count(void);
 FLASHWRIGHT_API flashwright_isa_info flashwright_isa(int32_t index); /* best last; zeroed when out of range */
 FLASHWRIGHT_API int32_t flashwright_kernel_count(void);
 FLASHWRIGHT_API flashwright_kernel_info flashwright_kernel(int32_t index);
 
-/* Which kernel `flashwright_forward` would take for these arguments, and in one line why. Index into flashwright_kernel, or -1
- * with a status. */
+/* Which kernel `flashwright_forward` would take for these arguments, and in one line why. Only shapes, strides and
+ * options count: data pointers may be NULL. An index into flashwright_kernel, or -1 with a status. `kernel` and
+ * `reason` may be NULL. */
 FLASHWRIGHT_API flashwright_status flashwright_forward_choice(const flashwright_forward_args *args,
                                                               const flashwright_execution *execution, int32_t *kernel,
                                                               char *reason, size_t reason_size);
