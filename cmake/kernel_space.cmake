@@ -2,7 +2,7 @@
 
 # The operations, and the tile parameters of each.
 set(FLASHWRIGHT_OPS forward merge step)
-set(FLASHWRIGHT_TILES_forward block_q block_k row_vectors tile_k tile_v)
+set(FLASHWRIGHT_TILES_forward block_q block_k row_vectors tile_d tile_k tile_v)
 set(FLASHWRIGHT_TILES_merge block_q)
 set(FLASHWRIGHT_TILES_step block_q)
 # Tile parameters that a kernel takes at run time; all others are compiled in.

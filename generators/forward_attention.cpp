@@ -7,57 +7,22 @@ namespace flashwright {
 using namespace Halide;
 using Halide::Internal::make_const;
 
-namespace {
-
-// How many blocks of block_k keys a segment has when its last block also takes a remainder shorter than `shortest`.
-Expr block_count(const Expr &length, const Expr &block_k, int shortest) {
-    return select(length > 0, max(1, (length + block_k - shortest) / block_k), 0);
-}
-
-}  // namespace
-
-KeyBlocks blocks_of_segment(const Expr &begin, const Expr &end, const Expr &block_k, int shortest) {
-    return blocks_of_two_segments(begin, end, 0, 0, block_k, shortest);
-}
-
-KeyBlocks blocks_of_two_segments(const Expr &begin_a, const Expr &end_a, const Expr &begin_b, const Expr &end_b,
-                                 const Expr &block_k, int shortest) {
-    Expr count_a = block_count(end_a - begin_a, block_k, shortest);
-    Expr count_b = block_count(end_b - begin_b, block_k, shortest);
-    Expr longest = block_k + shortest;
-    auto in_a = [=](const Expr &block) { return block < count_a; };
-    auto begin = [=](const Expr &block) {
-        return select(in_a(block), begin_a + block * block_k, begin_b + (block - count_a) * block_k);
-    };
-    auto length = [=](const Expr &block) {
-        Expr last = block == count_a - 1 || block == count_a + count_b - 1;
-        Expr end = select(in_a(block), end_a, end_b);
-        // The outer min tells bounds inference how much storage a block may need.
-        return min(select(last, end - begin(block), block_k), longest);
-    };
-    return {count_a + count_b, begin, length, longest};
-}
-
 BlockSoftmax::BlockSoftmax(const std::string &name, const Vars &vars, const KeyBlocks &blocks, Func scores, Func seen,
                            const Access &v)
     : vars(vars), scores(scores), seen(seen), max("max_" + name), weights("weights_" + name), sum("sum_" + name),
-      values("values_" + name) {
+      values("values_" + name), over_groups(0, kPartials, 0, blocks.length / kPartials, "group_" + name),
+      over_rest(0, blocks.length % kPartials, "rest_" + name), over_values(0, blocks.length, "jv_" + name),
+      length(blocks.length) {
     const Var row = vars.row, j = vars.j, block = vars.block;
     const Expr zero = make_const(scores.type(), 0), nothing = negative_infinity(scores.type());
 
-    over_keys = RDom(0, blocks.longest, "j_" + name);
-    over_keys.where(over_keys < blocks.length(block));
-    max(row, block) = nothing;
-    max(row, block) = Halide::max(max(row, block), scores(row, over_keys, block));
+    define_reduction(max, nothing, scores, [](Expr a, Expr b) { return Halide::max(a, b); });
     // A block in which the row sees nothing has the maximum -infinity; its weights are then e^-infinity = 0.
     Expr m = max(row, block);
     Expr shift = seen.defined() ? select(is_negative_infinity(m), zero, m) : m;
     weights(row, j, block) = exp_nonpositive(scores(row, j, block) - shift);
-    sum(row, block) = zero;
-    sum(row, block) += weights(row, over_keys, block);
+    define_reduction(sum, zero, weights, [](Expr a, Expr b) { return a + b; });
 
-    over_values = RDom(0, blocks.longest, "jv_" + name);
-    over_values.where(over_values < blocks.length(block));
     Expr value = v(blocks.begin(block) + over_values, vars.channel);
     if (seen.defined()) {
         // 0 * NaN is NaN: what a hidden key's value holds must not enter the product.
@@ -67,20 +32,26 @@ BlockSoftmax::BlockSoftmax(const std::string &name, const Vars &vars, const KeyB
     values(row, vars.channel, block) += weights(row, over_values, block) * value;
 }
 
+void BlockSoftmax::define_reduction(Func f, const Expr &start, Func source, const std::function<Expr(Expr, Expr)> &combine) {
+    const Var row = vars.row, block = vars.block;
+    f(row, block) = start;
+    f(row, block) = combine(f(row, block), source(row, over_groups.y * kPartials + over_groups.x, block));
+    f(row, block) = combine(f(row, block), source(row, length / kPartials * kPartials + over_rest, block));
+}
+
 OnlineSoftmax::Part BlockSoftmax::part(const Expr &block) const {
     const Var row = vars.row;
     const Func values = this->values;
     return {max(row, block), sum(row, block), [=](const Expr &channel) { return values(row, channel, block); }};
 }
 
-ForwardAttention::ForwardAttention(const Access &q, const Access &k, const Access &v, Type type, Expr head_dim,
-                                   Expr head_dim_v)
-    : state(vars.row, head_dim_v, OnlineSoftmax::empty(type)), k(k), v(v), type(type), head_dim(head_dim) {
-    queries(vars.row, vars.channel) = q(vars.row, vars.channel);
+ForwardAttention::ForwardAttention(Func queries, const Access &k, const Access &v, Expr head_dim, Expr head_dim_v)
+    : queries(queries), state(vars.row, head_dim_v, OnlineSoftmax::empty(queries.type())), k(k), v(v), head_dim(head_dim) {
 }
 
 void ForwardAttention::add_blocks(const std::string &name, const KeyBlocks &blocks, const ScoreTerms &terms) {
     const Var row = vars.row, j = vars.j, block = vars.block;
+    const Type type = queries.type();
     const ScoreIndex at{row, blocks.begin(block) + j};
 
     RDom d(0, head_dim, "d_" + name);

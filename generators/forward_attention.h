@@ -13,19 +13,15 @@
 
 namespace flashwright {
 
-// Where the blocks of one segment list start and how long they are. A block is at least `shortest` keys long if its segment
-// is: the last block of a segment takes the remainder.
+// A run of keys as `count` blocks of `length` keys each. All blocks of a run are equally long, so that bounds inference sees
+// exactly which keys a block has, and no loop tests for the end of a short one.
 struct KeyBlocks {
-    Halide::Expr count;
-    std::function<Halide::Expr(const Halide::Expr &block)> begin, length;
-    Halide::Expr longest;
+    Halide::Expr first_key, length, count;
+
+    Halide::Expr begin(const Halide::Expr &block) const { return first_key + block * length; }
 };
 
-KeyBlocks blocks_of_segment(const Halide::Expr &begin, const Halide::Expr &end, const Halide::Expr &block_k, int shortest);
-KeyBlocks blocks_of_two_segments(const Halide::Expr &begin_a, const Halide::Expr &end_a, const Halide::Expr &begin_b,
-                                 const Halide::Expr &end_b, const Halide::Expr &block_k, int shortest);
-
-// The block-local softmax over one list of blocks: from scores(row, j, block) to the weighted values.
+// The block-local softmax over the blocks of a segment: from scores(row, j, block) to the weighted values.
 struct BlockSoftmax {
     // v(key, channel); `seen(row, j, block)` undefined: every row sees every key.
     using Access = std::function<Halide::Expr(const Halide::Expr &position, const Halide::Expr &channel)>;
@@ -43,10 +39,19 @@ struct BlockSoftmax {
 
     Vars vars;
     Halide::Func scores, seen, max, weights, sum, values;
-    Halide::RDom over_keys, over_values;
+    // Maximum and sum reduce groups of kPartials keys, and then the keys that are left.
+    static constexpr int kPartials = 4;
+    Halide::RDom over_groups, over_rest, over_values;
+
+private:
+    // f(row, block): `combine` over the block's keys in `source`.
+    void define_reduction(Halide::Func f, const Halide::Expr &start, Halide::Func source,
+                          const std::function<Halide::Expr(Halide::Expr, Halide::Expr)> &combine);
+
+    Halide::Expr length;
 };
 
-// One segment list of attention forward: the dot products, the score terms and the softmax of its blocks.
+// One segment of attention forward: the dot products, the score terms and the softmax of its blocks.
 struct ScoredBlocks {
     Halide::Func dots;
     Halide::RDom over_head_dim;
@@ -56,21 +61,19 @@ struct ScoredBlocks {
 struct ForwardAttention {
     using Access = BlockSoftmax::Access;
 
-    // Accessors of one head: q(row, channel) already scaled, k(key, channel), v(key, channel).
-    ForwardAttention(const Access &q, const Access &k, const Access &v, Halide::Type type, Halide::Expr head_dim,
-                     Halide::Expr head_dim_v);
+    // One head: queries(row, channel), already scaled; k(key, channel), v(key, channel).
+    ForwardAttention(Halide::Func queries, const Access &k, const Access &v, Halide::Expr head_dim, Halide::Expr head_dim_v);
 
     // Adds blocks of keys. `terms` with a `seen` hide keys one by one.
     void add_blocks(const std::string &name, const KeyBlocks &blocks, const ScoreTerms &terms);
 
     BlockSoftmax::Vars vars;
-    Halide::Func queries{"queries"};
+    Halide::Func queries;
     OnlineSoftmax state;
     std::vector<ScoredBlocks> paths;
 
 private:
     Access k, v;
-    Halide::Type type;
     Halide::Expr head_dim;
 };
 

@@ -1,6 +1,7 @@
 #include "../schedules/cpu_simd.h"
 #include "forward_attention.h"
 #include "scratch_memory.h"
+#include "transpose.h"
 
 #include <Halide.h>
 
@@ -16,15 +17,17 @@ public:
     GeneratorParam<std::string> terms{"terms", ""};
     // Any channel strides.
     GeneratorParam<bool> portable{"portable", false};
-    GeneratorParam<int> block_q{"block_q", 32}, row_vectors{"row_vectors", 1}, tile_k{"tile_k", 16}, tile_v{"tile_v", 16};
+    GeneratorParam<int> block_q{"block_q", 32}, row_vectors{"row_vectors", 1}, tile_d{"tile_d", 16}, tile_k{"tile_k", 16}, tile_v{"tile_v", 16};
 
     Input<Buffer<void, 2>> q{"q"}, k{"k"}, v{"v"}, bias{"bias"};
     Input<Buffer<uint8_t, 2>> mask{"mask"};
     Input<double> softmax_scale{"softmax_scale"}, softcap{"softcap"}, alibi_slope{"alibi_slope"};
     Input<int> diagonal_offset{"diagonal_offset"}, lo_offset{"lo_offset"}, hi_offset{"hi_offset"}, key_count{"key_count"};
-    Input<int> interior_begin{"interior_begin"}, interior_end{"interior_end"};
-    Input<int> left_begin{"left_begin"}, left_end{"left_end"}, right_begin{"right_begin"}, right_end{"right_end"};
-    Input<int> block_k{"block_k"};
+    // Segments of keys, each `count` blocks of `block` keys. Every row of the tile sees all of the interior; in the other two
+    // row i sees key j iff i + lo_offset <= j <= i + hi_offset and j < key_count.
+    Input<int> interior_begin{"interior_begin"}, interior_block{"interior_block"}, interior_count{"interior_count"};
+    Input<int> left_begin{"left_begin"}, left_block{"left_block"}, left_count{"left_count"};
+    Input<int> right_begin{"right_begin"}, right_block{"right_block"}, right_count{"right_count"};
     Output<Buffer<void, 2>> out{"out"};
     Output<Buffer<void, 1>> lse{"lse"};
 
@@ -38,28 +41,42 @@ public:
 
     void generate() {
         const Type type = dtype;
+        const int lanes = natural_vector_size(type);
+        const CpuSimdTiles tiles{block_q, 0, row_vectors, tile_d, tile_k, tile_v};
         Expr head_dim = q.dim(0).extent(), head_dim_v = v.dim(0).extent(), last_row = q.dim(1).extent() - 1;
-        Expr scale = cast(type, softmax_scale);
-        ForwardAttention attention([&](Expr row, Expr d) { return q(d, min(row, last_row)) * scale; },
-                                   [&](Expr key, Expr d) { return k(d, key); }, [&](Expr key, Expr d) { return v(d, key); },
-                                   type, head_dim, head_dim_v);
+
+        auto scaled_q = [&](const Expr &row, const Expr &d) { return q(d, min(row, last_row)) * cast(type, softmax_scale); };
+        Func queries("queries");
+        if (tile_d == 1) {
+            queries(row, channel) = scaled_q(row, channel);
+            schedule_rows_cpu(queries, row, tiles, lanes);
+        } else {
+            schedule_rows_to_lanes_cpu(TransposedCopy::rows_to_lanes(queries, scaled_q, head_dim, tile_d), tiles);
+        }
+        ForwardAttention attention(queries, [&](Expr key, Expr d) { return k(d, key); },
+                                   [&](Expr key, Expr d) { return v(d, key); }, head_dim, head_dim_v);
         const ScoreTerms interior = chosen_terms(last_row);
         if (!any_seen_from_memory(interior)) {
-            attention.add_blocks("interior", blocks_of_segment(interior_begin, interior_end, block_k, tile_k), interior);
+            attention.add_blocks("interior", {interior_begin, interior_block, interior_count}, interior);
         }
         ScoreTerms masked = interior;
         masked.push_back(position_term(lo_offset, hi_offset, key_count));
-        attention.add_blocks("masked",
-                             blocks_of_two_segments(left_begin, left_end, right_begin, right_end, block_k, tile_k), masked);
+        attention.add_blocks("left", {left_begin, left_block, left_count}, masked);
+        attention.add_blocks("right", {right_begin, right_block, right_count}, masked);
         attention.state.finish();
-        const Var row = attention.vars.row, channel = attention.vars.channel;
-        out(channel, row) = attention.state.normalised(row, channel);
+        auto normalised = [&](const Expr &row, const Expr &d) { return attention.state.normalised(row, d); };
+        if (tile_d == 1) {
+            out(channel, row) = normalised(row, channel);
+            schedule_output_cpu(out, lanes);
+        } else {
+            schedule_lanes_to_rows_cpu(TransposedCopy::lanes_to_rows(out, normalised, head_dim_v, tile_d));
+        }
         lse(row) = attention.state.lse(row);
+        schedule_output_cpu(lse, lanes);
 
         constrain_buffers();
-        const int lanes = natural_vector_size(type);
-        schedule_forward_cpu(attention, {block_q, 0, row_vectors, tile_k, tile_v}, lanes);
-        schedule_state_outputs_cpu(attention.state, out, {lse}, block_q, lanes);
+        schedule_forward_cpu(attention, tiles, lanes);
+        schedule_state_cpu(attention.state, tiles, lanes);
     }
 
     void schedule() {
@@ -67,6 +84,8 @@ public:
     }
 
 private:
+    Var row{"row"}, channel{"channel"};
+
     bool has_term(const std::string &name) const {
         return ("+" + terms.value() + "+").find("+" + name + "+") != std::string::npos;
     }
@@ -101,10 +120,10 @@ private:
             out.dim(n).set_min(0);
         }
         lse.dim(0).set_min(0);
-        q.dim(0).set_stride(Expr());
         bias.dim(0).set_stride(Expr());
         mask.dim(0).set_stride(Expr());
         if (portable) {
+            q.dim(0).set_stride(Expr());
             k.dim(0).set_stride(Expr());
             v.dim(0).set_stride(Expr());
             out.dim(0).set_stride(Expr());

@@ -50,7 +50,10 @@ public:
         for (OutputImageParam p : std::vector<OutputImageParam>{lse_a, lse_b, lse}) {
             p.dim(0).set_min(0).set_stride(Expr());
         }
-        schedule_state_outputs_cpu(state, out, {lse}, block_q, natural_vector_size(dtype));
+        const int lanes = natural_vector_size(dtype);
+        schedule_state_cpu(state, {block_q, 0, 1, 1, 1, 1}, lanes);
+        schedule_output_cpu(out, lanes);
+        schedule_output_cpu(lse, lanes);
     }
 
     void schedule() {

@@ -25,12 +25,12 @@ Expr horner(const std::vector<double> &coefficients, const Expr &x) {
     return p;
 }
 
-// 2^n for an integer-valued n within the exponent range.
-Expr power_of_two(const Expr &n) {
-    if (n.type().bits() == 32) {
-        return reinterpret<float>((cast<int32_t>(n) + 127) << 23);
+// 2^n for an integer n within the exponent range of `type`.
+Expr power_of_two(const Expr &n, Type type) {
+    if (type.bits() == 32) {
+        return reinterpret<float>((n + 127) << 23);
     }
-    return reinterpret<double>((cast<int64_t>(n) + make_const(Int(64), 1023)) << make_const(Int(64), 52));
+    return reinterpret<double>(cast<int64_t>(n + 1023) << make_const(Int(64), 52));
 }
 
 }  // namespace
@@ -46,12 +46,14 @@ Expr is_negative_infinity(const Expr &x) {
 Expr exp_nonpositive(const Expr &x) {
     const Type type = x.type();
     const bool single = type.bits() == 32;
-    Expr n = round(x * make_const(type, 1.4426950408889634));
+    // The nearest integer, as conversion truncates and x <= 0. (`round` would be split into halves on AVX-512.)
+    Expr n = cast<int32_t>(x * make_const(type, 1.4426950408889634) - make_const(type, 0.5));
+    Expr whole = cast(type, n);
     // ln(2) in two parts for f64 (the first with 32 zero bits, so that n times it is exact); f32 needs one, as x <= 0 and
     // a weight e^x with an error of 2^-24 |x| is itself small.
-    Expr r = single ? x - n * make_const(type, 0.6931471805599453)
-                    : x - n * make_const(type, 0.693147180369123816490) - n * make_const(type, 1.90821492927058770002e-10);
-    Expr y = horner(single ? kExp32 : kExp64, r) * power_of_two(n);
+    Expr r = single ? x - whole * make_const(type, 0.6931471805599453)
+                    : x - whole * make_const(type, 0.693147180369123816490) - whole * make_const(type, 1.90821492927058770002e-10);
+    Expr y = horner(single ? kExp32 : kExp64, r) * power_of_two(n, type);
     return select(strict_float(x < make_const(type, single ? -87.33 : -708.39)), make_const(type, 0), y);
 }
 

@@ -28,10 +28,12 @@ class AllocateFromScratch : public IRMutator {
         for (const Expr &extent : op->extents) {
             bytes = bytes * cast<uint64_t>(max(extent, 0));
         }
+        Expr context = Variable::make(type_of<void *>(), "__user_context");
         Expr memory = Call::make(type_of<void *>(), "flashwright_scratch_allocate",
-                                 {Variable::make(type_of<void *>(), "__user_context"), bytes + make_const(UInt(64), kSlack)},
-                                 Call::Extern);
-        return LetStmt::make(op->name, memory, body);
+                                 {context, bytes + make_const(UInt(64), kSlack)}, Call::Extern);
+        Expr release = Call::make(Int(32), "flashwright_scratch_free",
+                                  {context, Variable::make(type_of<void *>(), op->name)}, Call::Extern);
+        return LetStmt::make(op->name, memory, Block::make(body, Evaluate::make(release)));
     }
 
     Stmt visit(const Free *op) override {

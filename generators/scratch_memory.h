@@ -5,9 +5,10 @@
 
 namespace flashwright {
 
-// Turns every heap allocation of `pipeline` into a call of
-//   void *flashwright_scratch_allocate(void *user_context, uint64_t bytes)
-// and never frees: the task's arena is reset as a whole.
+// Turns every heap allocation of `pipeline` into calls of
+//   void *flashwright_scratch_allocate(void *user_context, uint64_t bytes)   and
+//   int flashwright_scratch_free(void *user_context, void *block)
+// in the order of a stack.
 void allocate_from_scratch(Halide::Pipeline pipeline);
 
 }  // namespace flashwright

@@ -38,14 +38,21 @@ public:
         BlockSoftmax::Vars vars;
         const Var row = vars.row, j = vars.j, block = vars.block, channel = vars.channel;
         Expr head_dim_v = v.dim(0).extent(), keys = v.dim(1).extent(), at = min(row, m.dim(0).extent() - 1);
-        KeyBlocks blocks = blocks_of_segment(0, keys, keys_per_block, 1);
+        const Expr whole = keys / keys_per_block, rest = keys % keys_per_block;
+        const std::vector<KeyBlocks> segments{{0, keys_per_block, whole},
+                                              {whole * keys_per_block, max(rest, 1), select(rest > 0, 1, 0)}};
 
-        Func given("given"), seen("seen");
-        given(row, j, block) = scores(blocks.begin(block) + j, at);
-        seen(row, j, block) = !is_negative_infinity(given(row, j, block));
-        BlockSoftmax softmax("step", vars, blocks, given, seen, [&](Expr key, Expr c) { return v(c, key); });
         OnlineSoftmax state(row, head_dim_v, {m(at), l(at), [&](Expr c) { return acc(c, at); }});
-        state.add_blocks("block", blocks.count, [&](const Expr &b) { return softmax.part(b); });
+        std::vector<BlockSoftmax> softmaxes;
+        for (const KeyBlocks &blocks : segments) {
+            Func given("given"), seen("seen");
+            given(row, j, block) = scores(blocks.begin(block) + j, at);
+            seen(row, j, block) = !is_negative_infinity(given(row, j, block));
+            const std::string name = softmaxes.empty() ? "whole" : "rest";
+            softmaxes.emplace_back(name, vars, blocks, given, seen, [&](Expr key, Expr c) { return v(c, key); });
+            const BlockSoftmax &softmax = softmaxes.back();
+            state.add_blocks("step_" + name, blocks.count, [&](const Expr &b) { return softmax.part(b); });
+        }
 
         m_out(row) = state.max(row);
         l_out(row) = state.sum(row);
@@ -59,10 +66,15 @@ public:
             p.dim(0).set_min(0).set_stride(Expr());
         }
         const int lanes = natural_vector_size(type);
-        const CpuSimdTiles tiles{block_q, keys_per_block, 1, 1, 1};
-        schedule_given_scores_cpu(softmax, state, tiles, lanes);
-        schedule_block_softmax_cpu(softmax, state, 0, tiles, lanes);
-        schedule_state_outputs_cpu(state, acc_out, {m_out, l_out}, block_q, lanes);
+        const CpuSimdTiles tiles{block_q, keys_per_block, 1, 1, 1, 1};
+        for (int n = 0; n < (int)softmaxes.size(); n++) {
+            schedule_given_scores_cpu(softmaxes[n], state, n, tiles, lanes);
+            schedule_block_softmax_cpu(softmaxes[n], state, n, tiles, lanes);
+        }
+        schedule_state_cpu(state, tiles, lanes);
+        for (Func output : {Func(m_out), Func(l_out), Func(acc_out)}) {
+            schedule_output_cpu(output, lanes);
+        }
     }
 
     void schedule() {

@@ -1,6 +1,9 @@
 #include "cpu_simd.h"
 
 #include "../generators/forward_attention.h"
+#include "../generators/transpose.h"
+
+#include <algorithm>
 
 namespace flashwright {
 
@@ -8,17 +11,17 @@ using namespace Halide;
 
 namespace {
 
-// Keeps `partials` independent partial results along `r`, which hides the latency of max and add.
-void schedule_row_reduction(Func f, const Var &row, const RVar &r, const LoopLevel &level, int lanes, int block_q) {
-    const int partials = 4;
-    RVar outer("ro"), inner("ri");
+// Independent partial results for the keys of a group hide the latency of max and add.
+void schedule_row_reduction(Func f, const BlockSoftmax &p, const LoopLevel &level, int lanes, int block_q) {
+    const Var row = p.vars.row;
+    const RVar in_group = p.over_groups.x, group = p.over_groups.y;
     Var u("u");
     f.compute_at(level).bound(row, 0, block_q).vectorize(row, lanes);
-    f.update().split(r, outer, inner, partials, TailStrategy::GuardWithIf);
-    Func partial = f.update().rfactor(inner, u);
+    Func partial = f.update(0).rfactor(in_group, u);
     partial.compute_at(f, row).vectorize(row, lanes).unroll(row).unroll(u);
-    partial.update().reorder(row, u, outer).vectorize(row, lanes).unroll(row).unroll(u);
-    f.update().reorder(inner, row).vectorize(row, lanes).unroll(inner);
+    partial.update().reorder(row, u, group).vectorize(row, lanes).unroll(row).unroll(u);
+    f.update(0).reorder(in_group, row).vectorize(row, lanes).unroll(in_group);
+    f.update(1).reorder(p.over_rest, row).vectorize(row, lanes);
 }
 
 // A matrix product in register tiles: `product` accumulates over `over` for row_vectors vectors of rows x `width` columns,
@@ -26,12 +29,21 @@ void schedule_row_reduction(Func f, const Var &row, const RVar &r, const LoopLev
 void schedule_register_tiles(Func product, Func tile, const Var &row, const Var &column, const RVar &over,
                              const LoopLevel &level, const CpuSimdTiles &tiles, int width, int lanes) {
     Var outer("outer"), inner("inner"), row_tile("row_tile"), row_in_tile("row_in_tile");
-    tile.compute_at(level).hoist_storage_root().bound(row, 0, tiles.block_q);
+    tile.compute_at(level).bound(row, 0, tiles.block_q);
     tile.split(column, outer, inner, width, TailStrategy::ShiftInwards);
     tile.split(row, row_tile, row_in_tile, lanes * tiles.row_vectors);
     tile.reorder(row_in_tile, inner, row_tile, outer).vectorize(row_in_tile, lanes).unroll(row_in_tile).unroll(inner);
     product.compute_at(tile, row_tile).vectorize(row, lanes).unroll(row).unroll(column);
     product.update().reorder(row, column, over).vectorize(row, lanes).unroll(row).unroll(column);
+}
+
+void schedule_rounds(TransposedCopy &copy) {
+    for (size_t n = 0; n < copy.rounds.size(); n++) {
+        copy.rounds[n].compute_at(copy.target, copy.over.y).store_in(MemoryType::Stack);
+        copy.rounds[n].bound(copy.index, 0, copy.side * copy.side).bound_extent(copy.row_block, 1);
+        copy.rounds[n].bound_extent(copy.channel_block, 1);
+        copy.rounds[n].vectorize(copy.index, n == 0 ? copy.side : 2 * copy.side).unroll(copy.index);
+    }
 }
 
 LoopLevel block_loop(OnlineSoftmax &state, int update) {
@@ -44,47 +56,64 @@ void schedule_block_softmax_cpu(BlockSoftmax &p, OnlineSoftmax &state, int updat
     const Var row = p.vars.row;
     const LoopLevel block = block_loop(state, update);
     for (Func f : {p.max, p.sum}) {
-        schedule_row_reduction(f, row, p.over_keys, block, lanes, tiles.block_q);
+        schedule_row_reduction(f, p, block, lanes, tiles.block_q);
     }
-    p.weights.compute_at(block).hoist_storage_root().bound(row, 0, tiles.block_q);
-    p.weights.reorder(p.vars.j, row).vectorize(row, lanes).unroll(p.vars.j, 4, TailStrategy::GuardWithIf);
+    p.weights.compute_at(block).bound(row, 0, tiles.block_q);
+    p.weights.reorder(p.vars.j, row).vectorize(row, lanes).unroll(p.vars.j, std::min(4, tiles.tile_k), TailStrategy::ShiftInwards);
     schedule_register_tiles(p.values, p.values.in(), row, p.vars.channel, p.over_values, block, tiles, tiles.tile_v, lanes);
 }
 
-void schedule_given_scores_cpu(BlockSoftmax &p, OnlineSoftmax &state, const CpuSimdTiles &tiles, int lanes) {
-    p.scores.compute_at(block_loop(state, 0)).hoist_storage_root().bound(p.vars.row, 0, tiles.block_q);
+void schedule_given_scores_cpu(BlockSoftmax &p, OnlineSoftmax &state, int update, const CpuSimdTiles &tiles, int lanes) {
+    p.scores.compute_at(block_loop(state, update)).bound(p.vars.row, 0, tiles.block_q);
     p.scores.vectorize(p.vars.row, lanes);
 }
 
 void schedule_forward_cpu(ForwardAttention &a, const CpuSimdTiles &tiles, int lanes) {
-    const Var row = a.vars.row;
-    a.queries.compute_root().bound(row, 0, tiles.block_q).reorder(a.vars.channel, row).vectorize(row, lanes);
     for (int n = 0; n < (int)a.paths.size(); n++) {
         ScoredBlocks &path = a.paths[n];
         const LoopLevel block = block_loop(a.state, n);
-        schedule_register_tiles(path.dots, path.softmax.scores, row, a.vars.j, path.over_head_dim, block, tiles, tiles.tile_k,
-                                lanes);
+        schedule_register_tiles(path.dots, path.softmax.scores, a.vars.row, a.vars.j, path.over_head_dim, block, tiles,
+                                tiles.tile_k, lanes);
         schedule_block_softmax_cpu(path.softmax, a.state, n, tiles, lanes);
     }
 }
 
-void schedule_state_outputs_cpu(OnlineSoftmax &s, Func matrix, const std::vector<Func> &vectors, int block_q, int lanes) {
-    const Var row = s.row;
-    s.state.compute_root().bound(row, 0, block_q).vectorize(row, lanes);
-    for (int n = 0; n < (int)s.steps.size(); n++) {
-        const RDom &step = s.steps[n];
-        s.state.update(n).reorder(row, step.x, step.y).vectorize(row, lanes).unroll(row);
-        s.state.update(n).unroll(step.x, 4, TailStrategy::GuardWithIf);
-    }
-    for (Func f : {s.inverse_sum, s.lse, s.normalised}) {
+void schedule_state_cpu(OnlineSoftmax &s, const CpuSimdTiles &tiles, int lanes) {
+    for (Func f : {s.state, s.inverse_sum, s.lse, s.normalised}) {
         if (f.defined()) {
-            f.compute_root().bound(row, 0, block_q).vectorize(row, lanes);
+            schedule_rows_cpu(f, s.row, tiles, lanes);
         }
     }
-    matrix.vectorize(matrix.args()[0], lanes, TailStrategy::GuardWithIf);
-    for (Func f : vectors) {
-        f.vectorize(f.args()[0], lanes, TailStrategy::GuardWithIf);
+    for (int n = 0; n < (int)s.steps.size(); n++) {
+        const RDom &step = s.steps[n];
+        s.state.update(n).reorder(s.row, step.x, step.y).vectorize(s.row, lanes).unroll(s.row);
+        s.state.update(n).unroll(step.x, 4, TailStrategy::GuardWithIf);
     }
+}
+
+void schedule_rows_cpu(Func f, const Var &row, const CpuSimdTiles &tiles, int lanes) {
+    f.compute_root().bound(row, 0, tiles.block_q).vectorize(row, lanes);
+}
+
+void schedule_output_cpu(Func output, int lanes) {
+    output.vectorize(output.args()[0], lanes, TailStrategy::GuardWithIf);
+}
+
+void schedule_rows_to_lanes_cpu(TransposedCopy copy, const CpuSimdTiles &tiles) {
+    Var outer("outer"), inner("inner");
+    copy.target.compute_root().bound(copy.row, 0, tiles.block_q);
+    copy.target.update().split(copy.row, outer, inner, copy.side).reorder(inner, copy.over.x, copy.over.y, outer);
+    copy.target.update().vectorize(inner).unroll(copy.over.x);
+    schedule_rounds(copy);
+}
+
+void schedule_lanes_to_rows_cpu(TransposedCopy copy) {
+    Var outer("outer"), inner("inner");
+    copy.target.update().split(copy.row, outer, inner, copy.side, TailStrategy::GuardWithIf);
+    copy.target.update().reorder(copy.over.x, inner, copy.over.y, outer).unroll(inner);
+    // Channels of one block are distinct, which Halide cannot see through the block's shifted start.
+    copy.target.update().allow_race_conditions().vectorize(copy.over.x);
+    schedule_rounds(copy);
 }
 
 }  // namespace flashwright

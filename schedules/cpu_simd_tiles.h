@@ -7,6 +7,7 @@ struct CpuSimdTiles {
     int block_q;      // query rows of one task; a multiple of lanes * row_vectors
     int block_k;      // keys of one block of the online softmax; given to the kernel at run time
     int row_vectors;  // vectors of query rows in a register tile
+    int tile_d;       // channels and rows of the squares that Q and the output are transposed in; 1: element by element
     int tile_k;       // keys in the register tile of the dot products
     int tile_v;       // value channels in the register tile of the weighted sum
 };

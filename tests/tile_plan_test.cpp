@@ -17,12 +17,12 @@ bool sees(const KeyVisibility &keys, std::int64_t row, std::int64_t key) {
            (keys.window_right < 0 || key <= diagonal + keys.window_right);
 }
 
-bool within(const KeySegment &segment, std::int64_t key) {
-    return segment.begin <= key && key < segment.end;
+bool within(const KeyBlocks &blocks, std::int64_t key) {
+    return blocks.begin <= key && key < blocks.end();
 }
 
-void check(const KeyVisibility &keys, std::int64_t row_begin, std::int64_t rows, std::int64_t tile_k) {
-    const TilePlan plan = plan_tile(keys, row_begin, rows, tile_k);
+void check(const KeyVisibility &keys, std::int64_t row_begin, std::int64_t rows, const BlockShape &shape) {
+    const TilePlan plan = plan_tile(keys, row_begin, rows, shape);
     bool any = false;
     for (std::int64_t j = 0; j < keys.seqlen_k; j++) {
         const int segments = within(plan.left, j) + within(plan.interior, j) + within(plan.right, j);
@@ -40,14 +40,13 @@ void check(const KeyVisibility &keys, std::int64_t row_begin, std::int64_t rows,
                 ASSERT_EQ(j >= i + plan.lo_offset && j <= i + plan.hi_offset && j < keys.key_count, seen) << "key " << j << " row " << i;
         }
     }
-    for (const KeySegment &segment : {plan.left, plan.interior, plan.right}) {
-        ASSERT_LE(0, segment.begin);
-        ASSERT_LE(segment.begin, segment.end);
-        ASSERT_LE(segment.end, keys.seqlen_k);
-        if (segment.end > segment.begin) {
-            ASSERT_GE(segment.end - segment.begin, tile_k);
-        }
-        if (segment.end > segment.begin) {
+    for (const KeyBlocks &blocks : {plan.left, plan.interior, plan.right}) {
+        ASSERT_LE(0, blocks.begin);
+        ASSERT_LE(0, blocks.count);
+        ASSERT_LE(blocks.end(), keys.seqlen_k);
+        if (blocks.count > 0) {
+            ASSERT_GE(blocks.length, shape.tile_k);
+            ASSERT_LE(blocks.length, blocks.count == 1 ? longest_block(shape, rows) : shape.block_k);
             ASSERT_TRUE(any);
         }
     }
@@ -62,8 +61,10 @@ TEST(TilePlan, CoversWhatRowsSee) {
                                      std::int64_t{1} << 31, -(std::int64_t{1} << 31)};
     for (int n = 0; n < 20000; n++) {
         KeyVisibility keys;
-        const std::int64_t tile_k = 1 + below(17);
-        keys.seqlen_k = tile_k + below(80);
+        BlockShape shape;
+        shape.tile_k = 1 + below(17);
+        shape.block_k = shape.tile_k * (2 + below(3)) + below(5);
+        keys.seqlen_k = shape.tile_k + below(below(10) ? 80 : 2000);
         keys.key_count = below(3) ? keys.seqlen_k : below(keys.seqlen_k + 1);
         keys.diagonal = below(20) ? below(160) - 80 : extremes[below(4)];
         if (below(2)) keys.window_left = below(20) ? below(60) : std::numeric_limits<std::int64_t>::max();
@@ -73,8 +74,8 @@ TEST(TilePlan, CoversWhatRowsSee) {
         SCOPED_TRACE(::testing::Message() << "seqlen_k " << keys.seqlen_k << " key_count " << keys.key_count << " diagonal "
                                           << keys.diagonal << " window " << keys.window_left << "," << keys.window_right
                                           << (keys.everything_masked ? " masked" : "") << " rows " << row_begin << "+" << rows
-                                          << " tile_k " << tile_k);
-        check(keys, row_begin, rows, tile_k);
+                                          << " tile_k " << shape.tile_k << " block_k " << shape.block_k);
+        check(keys, row_begin, rows, shape);
         if (::testing::Test::HasFailure()) return;
     }
 }

@@ -55,12 +55,16 @@ flashwright_status check_all_reaches(const ForwardProblem &problem, std::int64_t
 class ForwardCall {
  public:
     ForwardCall(const ForwardProblem &problem, const Kernel &kernel, std::int64_t key_block)
-        : problem_(problem), kernel_(kernel) {
+        : problem_(problem), kernel_(kernel), one_by_one_(key_block > 0) {
         const std::int64_t whole = std::max<std::int64_t>(problem.seqlen_k, kernel.tiles.tile_k);
-        block_k_ = std::min(key_block > 0 ? key_block : kernel.tiles.block_k, whole);
+        blocks_.block_k = std::min(key_block > 0 ? key_block : kernel.tiles.block_k, whole);
+        blocks_.tile_k = kernel.tiles.tile_k;
     }
 
-    std::int64_t block_k() const { return block_k_; }
+    std::uint64_t scratch() const {
+        return scratch_bytes(kernel_, problem_.head_dim, problem_.head_dim_v,
+                             longest_block(blocks_, kernel_.tiles.block_q));
+    }
 
     // Only the pointers of what moves with the rows change between the tiles of a task.
     void operator()(const RowTask &task, Scratch &scratch) const {
@@ -82,13 +86,13 @@ class ForwardCall {
             scratch.reset();
             if (!problem_.lse.given) lse.set_row_memory(lse_row(scratch), problem_.dtype);
             for (TileBuffer *buffer : {&q, &bias, &mask, &out, &lse}) buffer->move_to(row, rows);
-            const TilePlan plan = plan_tile(keys, row, rows, kernel_.tiles.tile_k);
+            const TilePlan plan = plan_tile(keys, row, rows, blocks_);
             // Kernels are built without assertions and their memory is reserved: they have no failure to report.
             kernel_.forward(&scratch, q.get(), k.get(), v.get(), bias.get(), mask.get(), problem_.softmax_scale,
                             problem_.softcap, slope, plan.diagonal_offset, plan.lo_offset, plan.hi_offset,
-                            static_cast<std::int32_t>(keys.key_count), plan.interior.begin, plan.interior.end,
-                            plan.left.begin, plan.left.end, plan.right.begin, plan.right.end,
-                            static_cast<std::int32_t>(block_k_), out.get(), lse.get());
+                            static_cast<std::int32_t>(keys.key_count), plan.interior.begin, plan.interior.length,
+                            plan.interior.count, plan.left.begin, plan.left.length, plan.left.count, plan.right.begin,
+                            plan.right.length, plan.right.count, out.get(), lse.get());
         }
     }
 
@@ -114,7 +118,7 @@ class ForwardCall {
         keys.window_right = problem_.window_right;
         keys.key_count = problem_.key_count(batch);
         keys.seqlen_k = problem_.seqlen_k;
-        keys.everything_masked = problem_.bias.given || problem_.mask.given;
+        keys.everything_masked = problem_.bias.given || problem_.mask.given || one_by_one_;
         return keys;
     }
 
@@ -133,7 +137,8 @@ class ForwardCall {
 
     const ForwardProblem &problem_;
     const Kernel &kernel_;
-    std::int64_t block_k_;
+    BlockShape blocks_;
+    bool one_by_one_;  // a forced block size: only a masked range is cut into blocks of just that size
 };
 
 flashwright_status run_forward(const ForwardProblem &problem, const flashwright_execution &execution) {
@@ -148,7 +153,7 @@ flashwright_status run_forward(const ForwardProblem &problem, const flashwright_
     const double pairs = static_cast<double>(problem.batch) * static_cast<double>(problem.heads) *
                          static_cast<double>(problem.seqlen_q) * static_cast<double>(problem.seqlen_k);
     return run_tasks(execution, grid, 2.0 * pairs * static_cast<double>(problem.head_dim + problem.head_dim_v),
-                     scratch_bytes(kernel, problem.head_dim, problem.head_dim_v, call.block_k()), call);
+                     call.scratch(), call);
 }
 
 }  // namespace

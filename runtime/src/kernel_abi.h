@@ -10,22 +10,25 @@ struct halide_buffer_t;
 
 namespace flashwright {
 
-// Keys of one tile of query rows. A key segment is half-open. Every row sees all of `interior` as far as position goes;
-// the two masked segments are tested key by key: row i of the tile sees key j iff
-// i + lo_offset <= j <= i + hi_offset and j < key_count.
-struct KeySegment {
-    std::int32_t begin = 0, end = 0;
+// A run of keys: `count` blocks of `length` keys each.
+struct KeyBlocks {
+    std::int32_t begin = 0, length = 1, count = 0;
+
+    std::int32_t end() const { return begin + length * count; }
 };
 
 // All forward kernels. Buffers are [channel, row or key]; bias and mask [key, row], strides of 0 broadcast.
-// A kernel whose terms lack bias (mask, softcap, alibi) does not read that argument.
+// A kernel whose terms lack bias (mask, softcap, alibi) does not read that argument. Every row of the tile sees every
+// key of the interior; in `left` and `right` row i of the tile sees key j iff i + lo_offset <= j <= i + hi_offset and
+// j < key_count. ALiBi measures from row i's key i + diagonal_offset.
 using ForwardKernel = int (*)(void *user_context, halide_buffer_t *q, halide_buffer_t *k, halide_buffer_t *v,
                               halide_buffer_t *bias, halide_buffer_t *mask, double softmax_scale, double softcap,
                               double alibi_slope, std::int32_t diagonal_offset, std::int32_t lo_offset,
                               std::int32_t hi_offset, std::int32_t key_count, std::int32_t interior_begin,
-                              std::int32_t interior_end, std::int32_t left_begin, std::int32_t left_end,
-                              std::int32_t right_begin, std::int32_t right_end, std::int32_t block_k,
-                              halide_buffer_t *out, halide_buffer_t *lse);
+                              std::int32_t interior_block, std::int32_t interior_count, std::int32_t left_begin,
+                              std::int32_t left_block, std::int32_t left_count, std::int32_t right_begin,
+                              std::int32_t right_block, std::int32_t right_count, halide_buffer_t *out,
+                              halide_buffer_t *lse);
 
 // out_* [channel, row], lse_* [row].
 using MergeKernel = int (*)(void *user_context, halide_buffer_t *out_a, halide_buffer_t *lse_a, halide_buffer_t *out_b,
@@ -41,8 +44,9 @@ enum class Op { forward, merge, step };
 // Score terms a forward kernel may hold besides scale and position (bits).
 enum Terms : unsigned { kSoftcap = 1, kAlibi = 2, kBias = 4, kMask = 8 };
 
+// schedules/cpu_simd_tiles.h says what they are.
 struct CpuSimdTiles {
-    std::int32_t block_q, block_k, row_vectors, tile_k, tile_v;
+    std::int32_t block_q, block_k, row_vectors, tile_d, tile_k, tile_v;
 };
 
 struct Kernel {

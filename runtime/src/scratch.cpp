@@ -43,6 +43,12 @@ void *Scratch::allocate(std::uint64_t bytes) {
     return block;
 }
 
+void Scratch::free(void *block) {
+    auto *position = static_cast<char *>(block);
+    // A block from malloc lies elsewhere and waits for the reset.
+    if (position >= memory_ && position < memory_ + capacity_) used_ = static_cast<std::uint64_t>(position - memory_);
+}
+
 void Scratch::reset() {
     used_ = 0;
     while (overflow_ != nullptr) {
@@ -94,4 +100,9 @@ flashwright_status ScratchReservation::reserve(const flashwright_execution &exec
 
 extern "C" void *flashwright_scratch_allocate(void *user_context, std::uint64_t bytes) {
     return static_cast<flashwright::Scratch *>(user_context)->allocate(bytes);
+}
+
+extern "C" int flashwright_scratch_free(void *user_context, void *block) {
+    static_cast<flashwright::Scratch *>(user_context)->free(block);
+    return 0;
 }

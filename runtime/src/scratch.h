@@ -10,8 +10,8 @@ namespace flashwright {
 
 inline constexpr std::size_t kScratchAlignment = 128;
 
-// Blocks for one kernel call after the other, in memory that someone else owns: kernels only take, and the call's end
-// gives all back. One that takes more than was reserved is a bug in the reservation; it is served by malloc all the
+// Blocks for one kernel call after the other, in memory that someone else owns: kernels take and
+// give back as from a stack. One that takes more than was reserved is a bug in the reservation; it is served by malloc all the
 // same, and scratch_overflows() tells.
 class Scratch {
  public:
@@ -21,6 +21,8 @@ class Scratch {
     ~Scratch() { reset(); }
 
     void *allocate(std::uint64_t bytes);
+    // Gives back `block` and all that was taken after it.
+    void free(void *block);
     void reset();
 
     // The most bytes taken between two resets, those of malloc included.
@@ -63,3 +65,4 @@ class ScratchReservation {
 
 // What kernels call for their temporary memory: user_context is the Scratch of their task.
 extern "C" void *flashwright_scratch_allocate(void *user_context, std::uint64_t bytes);
+extern "C" int flashwright_scratch_free(void *user_context, void *block);

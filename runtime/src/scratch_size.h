@@ -7,7 +7,7 @@
 
 namespace flashwright {
 
-// Bytes for one task of a kernel that works with blocks of `block_k` keys; the largest value if that overflows.
-std::uint64_t scratch_bytes(const Kernel &kernel, std::int64_t head_dim, std::int64_t head_dim_v, std::int64_t block_k);
+// Bytes for one task of a kernel whose longest block has `block` keys; the largest value if that overflows.
+std::uint64_t scratch_bytes(const Kernel &kernel, std::int64_t head_dim, std::int64_t head_dim_v, std::int64_t block);
 
 }  // namespace flashwright

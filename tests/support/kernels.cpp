@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -37,6 +38,8 @@ std::vector<KernelCase> all_kernels() {
         for (std::string term; std::getline(terms, term, ',');) kernel.terms.insert(term);
         const auto tiles = nlohmann::json::parse(info.tiles);
         kernel.block_q = tiles.value("block_q", 1), kernel.block_k = tiles.value("block_k", 1);
+        kernel.row_vectors = tiles.value("row_vectors", 1);
+        kernel.tile_d = tiles.value("tile_d", 1);
         kernel.tile_k = tiles.value("tile_k", 1), kernel.tile_v = tiles.value("tile_v", 1);
         kernels.push_back(kernel);
     }
@@ -59,7 +62,8 @@ std::string refusal(const KernelCase &kernel, const Problem &problem) {
     if (lacks(problem.mask.given(), "mask")) return "mask";
     if (kernel.portable) return "";
     if (problem.shape.seqlen_k < kernel.tile_k) return "seqlen_k";
-    if (problem.shape.head_dim_v < kernel.tile_v) return "head_dim_v";
+    if (problem.shape.head_dim < kernel.tile_d) return "head_dim";
+    if (problem.shape.head_dim_v < std::max(kernel.tile_d, kernel.tile_v)) return "head_dim_v";
     for (const Tensor *tensor : {&problem.q, &problem.k, &problem.v, &problem.out})
         if (tensor->shape()[3] > 1 && tensor->strides()[3] != 1) return "stride";
     return "";
@@ -102,7 +106,8 @@ void KernelTest::check(Problem &problem, int threads) const {
 
 Shape KernelTest::fitting(Shape shape) const {
     shape.seqlen_k = std::max(shape.seqlen_k, GetParam().tile_k);
-    shape.head_dim_v = std::max(shape.head_dim_v, GetParam().tile_v);
+    shape.head_dim = std::max(shape.head_dim, GetParam().tile_d);
+    shape.head_dim_v = std::max({shape.head_dim_v, GetParam().tile_d, GetParam().tile_v});
     return shape;
 }
 

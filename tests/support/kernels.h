@@ -18,7 +18,7 @@ struct KernelCase {
     flashwright_dtype dtype = FLASHWRIGHT_F32;
     std::set<std::string> terms;
     bool portable = false;
-    std::int64_t block_q = 1, block_k = 1, tile_k = 1, tile_v = 1;
+    std::int64_t block_q = 1, block_k = 1, row_vectors = 1, tile_d = 1, tile_k = 1, tile_v = 1;
 
     flashwright_execution execution() const { return with_kernel(name.c_str()); }
 };
@@ -43,7 +43,7 @@ class KernelTest : public ::testing::TestWithParam<KernelCase> {
     void check(Problem &problem, int threads = 1) const;
     // How to run the problem: by this kernel if it can take it, else by its ISA's choice.
     flashwright_execution execution_for(const Problem &problem) const;
-    // Wide and long enough for any kernel: head_dim_v and seqlen_k at least the kernel's tiles.
+    // Wide and long enough for any kernel: head dims and seqlen_k at least the kernel's tiles.
     Shape fitting(Shape shape) const;
 };
 
