@@ -125,11 +125,11 @@ void print_cpu(const ordered_json &cpu) {
                    cache["bytes"].get<std::int64_t>() / 1024);
     }
     for (const ordered_json &peak : cpu.value("peaks", ordered_json::array())) {
-        fmt::print("  peak {:<9} {} on {} threads {:>8.1f} GFLOP/s\n", text_of(peak["isa"]), text_of(peak["dtype"]),
+        fmt::print("  peak {:<9} {}, threads {:<3} {:>8.1f} GFLOP/s\n", text_of(peak["isa"]), text_of(peak["dtype"]),
                    peak["threads"].get<int>(), peak["gflops"].get<double>());
     }
     for (const ordered_json &bandwidth : cpu.value("read_bandwidth", ordered_json::array())) {
-        fmt::print("  memory read on {} threads       {:>8.1f} GB/s\n", bandwidth["threads"].get<int>(),
+        fmt::print("  memory read,        threads {:<3} {:>8.1f} GB/s\n", bandwidth["threads"].get<int>(),
                    bandwidth["gbytes_per_s"].get<double>());
     }
 }
@@ -157,7 +157,7 @@ void print_info(const ordered_json &info) {
     for (const ordered_json &kernel : info["kernels"]) {
         fmt::print("  {:<58} {}\n", text_of(kernel["name"]), text_of(kernel["tiles"]));
     }
-    fmt::print("Configuration: {}\n", text_of(info["config"]));
+    fmt::print("Configuration: built from {}\n", text_of(info["config"]["files"]));
 }
 
 void info(const InfoOptions &options) {

@@ -2,6 +2,9 @@
 
 #include <cstdlib>
 #include <cstring>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "kernel_abi.h"
 #include "status.h"
@@ -46,6 +49,15 @@ struct IsaTable {
     }
 };
 
+#if defined(__x86_64__)
+// A bit of register ECX, for the two features that not every compiler's CPU model knows. Neither has registers of its
+// own.
+bool has_bit(unsigned leaf, unsigned bit) {
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    return __get_cpuid(leaf, &eax, &ebx, &ecx, &edx) != 0 && ((ecx >> bit) & 1U) != 0;
+}
+#endif
+
 IsaTable detect() {
     IsaTable table;
     table.add("baseline", "any CPU of this architecture");
@@ -62,12 +74,12 @@ IsaTable detect() {
         {"ssse3", kSse41, __builtin_cpu_supports("ssse3") != 0},
         {"sse4.1", kSse41, __builtin_cpu_supports("sse4.1") != 0},
         {"popcnt", kAvx2, __builtin_cpu_supports("popcnt") != 0},
-        {"lzcnt", kAvx2, __builtin_cpu_supports("lzcnt") != 0},
+        {"lzcnt", kAvx2, has_bit(0x80000001, 5)},
         {"bmi", kAvx2, __builtin_cpu_supports("bmi") != 0},
         {"bmi2", kAvx2, __builtin_cpu_supports("bmi2") != 0},
         {"avx", kAvx2, __builtin_cpu_supports("avx") != 0},
         {"avx2", kAvx2, __builtin_cpu_supports("avx2") != 0},
-        {"f16c", kAvx2, __builtin_cpu_supports("f16c") != 0},
+        {"f16c", kAvx2, has_bit(1, 29)},
         {"fma", kAvx2, __builtin_cpu_supports("fma") != 0},
         {"avx512f", kAvx512, __builtin_cpu_supports("avx512f") != 0},
         {"avx512cd", kAvx512, __builtin_cpu_supports("avx512cd") != 0},

@@ -118,7 +118,8 @@ class ForwardCall {
         keys.window_right = problem_.window_right;
         keys.key_count = problem_.key_count(batch);
         keys.seqlen_k = problem_.seqlen_k;
-        keys.everything_masked = problem_.bias.given || problem_.mask.given || one_by_one_;
+        // A kernel that tests keys in memory has no path without tests.
+        keys.everything_masked = (kernel_.terms & (kBias | kMask)) != 0 || one_by_one_;
         return keys;
     }
 

@@ -30,8 +30,10 @@ void *Scratch::allocate(std::uint64_t bytes) {
     std::uint64_t needed;
     if (!round_up(bytes, &needed)) return nullptr;
     const bool fits = needed <= capacity_ - std::min(used_, capacity_);
-    char *block = memory_ + used_;
-    if (!fits) {
+    char *block = nullptr;
+    if (fits) {
+        block = memory_ + used_;
+    } else {
         void *memory = std::aligned_alloc(kScratchAlignment, needed + sizeof(Overflow));
         if (memory == nullptr) return nullptr;
         overflow_ = new (memory) Overflow{overflow_};
@@ -44,9 +46,9 @@ void *Scratch::allocate(std::uint64_t bytes) {
 }
 
 void Scratch::free(void *block) {
-    auto *position = static_cast<char *>(block);
+    const auto position = reinterpret_cast<std::uintptr_t>(block) - reinterpret_cast<std::uintptr_t>(memory_);
     // A block from malloc lies elsewhere and waits for the reset.
-    if (position >= memory_ && position < memory_ + capacity_) used_ = static_cast<std::uint64_t>(position - memory_);
+    if (position < capacity_) used_ = position;
 }
 
 void Scratch::reset() {

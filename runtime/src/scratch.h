@@ -10,9 +10,9 @@ namespace flashwright {
 
 inline constexpr std::size_t kScratchAlignment = 128;
 
-// Blocks for one kernel call after the other, in memory that someone else owns: kernels take and
-// give back as from a stack. One that takes more than was reserved is a bug in the reservation; it is served by malloc all the
-// same, and scratch_overflows() tells.
+// Blocks for one kernel call after the other, in memory that someone else owns: kernels take and give back as from a
+// stack. One that takes more than was reserved is a bug in the reservation; it is served by malloc all the same, and
+// scratch_overflows() tells.
 class Scratch {
  public:
     Scratch(char *memory, std::uint64_t bytes) : memory_(memory), capacity_(bytes) {}

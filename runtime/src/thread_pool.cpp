@@ -113,7 +113,7 @@ std::atomic<ThreadPool *> lost_pool{nullptr};
 void forget_pool_in_child() {
     if (ThreadPool *pool = current_pool.exchange(nullptr)) lost_pool.store(pool);
 }
-const int fork_handler_result = pthread_atfork(nullptr, nullptr, forget_pool_in_child);
+[[maybe_unused]] const int kForkHandlerResult = pthread_atfork(nullptr, nullptr, forget_pool_in_child);
 
 ThreadPool *pool() {
     ThreadPool *existing = current_pool.load(std::memory_order_acquire);

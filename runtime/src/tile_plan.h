@@ -15,7 +15,7 @@ struct KeyVisibility {
     std::int64_t window_right = -1;  // -1: without end; causal is 0
     std::int64_t key_count = 0;      // keys that exist, at most seqlen_k
     std::int64_t seqlen_k = 0;       // keys in memory
-    bool everything_masked = false;  // a bias or a mask: each key is tested
+    bool everything_masked = false;  // each key is tested
 };
 
 struct TilePlan {

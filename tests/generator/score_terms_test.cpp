@@ -59,8 +59,9 @@ void expect_derivative(const ScoreTerms &terms) {
     const auto above = values_of(terms, h), below = values_of(terms, -h);
     for (int row = 0; row < kRows; row++)
         for (int key = 0; key < kKeys; key++)
-            if (std::isfinite(above(key, row)))
+            if (std::isfinite(above(key, row))) {
                 EXPECT_NEAR(slope(key, row), (above(key, row) - below(key, row)) / (2 * h), 1e-7) << key << ", " << row;
+            }
 }
 
 template <typename Expected>
