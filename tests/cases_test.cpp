@@ -26,6 +26,21 @@ class Cases : public KernelTest {
         tensor.assign([=](std::int64_t) { return value; });
     }
 
+    // As fitting, but the number of keys stays.
+    Shape wide(Shape shape) const {
+        const std::int64_t keys = shape.seqlen_k;
+        shape = fitting(shape);
+        shape.seqlen_k = keys;
+        return shape;
+    }
+
+    // k_j in the first channel, 0 in the others.
+    template <typename Key>
+    void set_keys(Problem &p, const Key &key) const {
+        const std::int64_t channels = p.shape.head_dim, keys = p.shape.seqlen_k;
+        p.k.assign([=](std::int64_t n) { return n % channels == 0 ? key(n / channels % keys) : 0; });
+    }
+
     // v_j = j in every channel.
     void number_values(Problem &p) const {
         const std::int64_t channels = p.shape.head_dim_v, keys = p.shape.seqlen_k;
@@ -45,8 +60,8 @@ class Cases : public KernelTest {
     std::vector<Shape> sizes(std::int64_t queries, std::int64_t keys) const {
         const auto &kernel = GetParam();
         return {{1, 1, 1, queries, keys, 1, 1},
-                {1, 1, 1, queries, keys, 1, kernel.tile_v + 1},
-                {1, 1, 1, queries, std::max(keys, kernel.tile_k) + 3, 1, kernel.tile_v + 1}};
+                {1, 1, 1, queries, keys, kernel.tile_d, std::max(kernel.tile_d, kernel.tile_v) + 1},
+                {1, 1, 1, queries, std::max(keys, kernel.tile_k) + 3, kernel.tile_d, std::max(kernel.tile_d, kernel.tile_v) + 1}};
     }
 
     void limit_keys(Problem &p, std::int64_t keys) const {
@@ -97,7 +112,7 @@ TEST_P(Cases, EmptyRowsAnywhereInATile) {
         for (std::int64_t empty : {std::int64_t{0}, rows / 2, GetParam().block_q - 1, GetParam().block_q, rows - 1}) {
             Options options;
             options.mask = Coverage{};
-            Problem p = uniform({1, 1, 1, rows, keys, 1, GetParam().tile_v}, options);
+            Problem p = uniform(wide({1, 1, 1, rows, keys, 1, 1}), options);
             p.mask.assign([=](std::int64_t n) { return n / keys != empty; });
             std::vector<double> out(static_cast<std::size_t>(rows), static_cast<double>(keys - 1) / 2);
             std::vector<double> lse(static_cast<std::size_t>(rows), std::log(static_cast<double>(keys)));
@@ -125,7 +140,7 @@ TEST_P(Cases, LowestFiniteBiasAsMask) {
 TEST_P(Cases, GarbagePastTheKeyLength) {
     for (std::int64_t capacity : {std::int64_t{64}, GetParam().block_k + 64}) {
         for (std::int64_t length : {0, 1, 5, 63, 64}) {
-            Problem p(dtype(), {1, 1, 1, 1, capacity, 16, GetParam().tile_v + 1});
+            Problem p(dtype(), wide({1, 1, 1, 1, capacity, 16, GetParam().tile_v + 1}));
             p.key_lengths = Tensor(FLASHWRIGHT_I32, {1});
             fill(p.key_lengths, static_cast<double>(length));
             const auto with_garbage = [&](double garbage) {
@@ -155,7 +170,7 @@ TEST_P(Cases, GarbageBehindCausalityWindowAndMask) {
     for (const Options &options : {causal, window, mask, bias}) {
         for (double garbage : kGarbage) {
             // A few keys hold garbage; rows that see one of them are not finite, the others are exact.
-            Problem p(dtype(), {1, 2, 1, queries, keys, 8, GetParam().tile_v}, options), clean = Problem(dtype(), p.shape, options);
+            Problem p(dtype(), fitting({1, 2, 1, queries, keys, 8, 8}), options), clean = Problem(dtype(), p.shape, options);
             clean.bias = p.bias, clean.mask = p.mask;
             std::vector<std::int64_t> bad = {5, keys / 2, keys - 1};
             for (std::int64_t j : bad)
@@ -181,7 +196,7 @@ TEST_P(Cases, GarbageThatARowSeesReachesThatRowAlone) {
     const std::int64_t keys = GetParam().tile_k + 5, queries = GetParam().block_q + 3;
     for (std::int64_t bad : {std::int64_t{0}, queries / 2, queries - 1}) {
         for (double garbage : kGarbage) {
-            Problem p(dtype(), {1, 1, 1, queries, keys, 8, GetParam().tile_v});
+            Problem p(dtype(), fitting({1, 1, 1, queries, keys, 8, 8}));
             const Exact clean = exact_forward(p);
             p.q.set({0, 0, bad, 3}, garbage);
             ASSERT_TRUE(is_ok(run(p, execution_for(p))));
@@ -204,7 +219,7 @@ TEST_P(Cases, NaNInASeenKeyReachesEveryRowThatSeesIt) {
     Options options;
     options.causal = true;
     const std::int64_t keys = GetParam().tile_k + 5, bad = 4;
-    Problem p(dtype(), {1, 1, 1, keys, keys, 8, GetParam().tile_v}, options);
+    Problem p(dtype(), fitting({1, 1, 1, keys, keys, 8, 8}), options);
     p.k.set({0, 0, bad, 2}, kNaN);
     ASSERT_TRUE(is_ok(run(p, execution_for(p))));
     for (std::int64_t i = 0; i < keys; i++) {
@@ -222,14 +237,14 @@ TEST_P(Cases, LargeScores) {
             shape.head_dim = 64;
             Problem p(dtype(), shape, options);
             fill(p.q, 32);
-            p.k.assign([](std::int64_t n) { return n < 64 ? 32 : 31.75; });
+            p.k.assign([=](std::int64_t n) { return n < shape.head_dim ? 32 : 31.75; });
             p.v.assign([&](std::int64_t n) { return n < shape.head_dim_v ? 1 : 5; });
             limit_keys(p, 2);
             expect_rows(p, {1}, {8192});
         }
     }
     for (std::int64_t keys : {64, 65}) {
-        Problem p = uniform({1, 1, 1, 3, keys, 4, GetParam().tile_v});
+        Problem p = uniform(fitting({1, 1, 1, 3, keys, 4, 4}));
         fill(p.v, 2048);
         const double lse = std::log(static_cast<double>(keys));
         expect_rows(p, {2048, 2048, 2048}, {lse, lse, lse});
@@ -239,7 +254,7 @@ TEST_P(Cases, LargeScores) {
         options.softmax_scale = sign;
         Problem p(dtype(), fitting({1, 1, 1, 4, 70, 1, 1}), options);
         fill(p.q, 1e15);
-        p.k.assign([](std::int64_t n) { return n % 2 ? 1e15 : -1e15; });
+        set_keys(p, [](std::int64_t j) { return j % 2 ? 1e15 : -1e15; });
         number_values(p);
         check(p);
         EXPECT_NEAR(std::fabs(p.lse.get({0, 0, 0})), 1e30, 1e24);
@@ -249,7 +264,7 @@ TEST_P(Cases, LargeScores) {
 // Case 5, the part that f32 and f64 have.
 TEST_P(Cases, LongSums) {
     const double lse = std::log(4096.0);
-    Problem p = uniform({1, 1, 1, 2, 4096, 8, std::max<std::int64_t>(8, GetParam().tile_v)});
+    Problem p = uniform(fitting({1, 1, 1, 2, 4096, 8, 8}));
     fill(p.v, 1);
     expect_rows(p, {1, 1}, {lse, lse});
     const std::int64_t channels = p.shape.head_dim_v;
@@ -284,7 +299,7 @@ TEST_P(Cases, CausalWithUnequalLengths) {
     for (const Shape &shape : sizes(5, 2)) {
         Problem p(dtype(), shape, bottom_right);
         fill(p.q, 0);
-        p.k.assign([](std::int64_t n) { return n == 0 ? 1 : 3; });
+        set_keys(p, [](std::int64_t j) { return j == 0 ? 1 : 3; });
         p.v.assign([&](std::int64_t n) { return n < shape.head_dim_v ? 1 : 2; });
         limit_keys(p, 2);
         expect_rows(p, {0, 0, 0, 1, 1.5}, {-kInfinity, -kInfinity, -kInfinity, 0, std::log(2.0)});
@@ -297,7 +312,7 @@ TEST_P(Cases, CausalSweep) {
             for (auto align : {FLASHWRIGHT_ALIGN_TOP_LEFT, FLASHWRIGHT_ALIGN_BOTTOM_RIGHT}) {
                 Options options;
                 options.causal = true, options.align = align;
-                Problem p(dtype(), {1, 1, 1, queries, keys, 4, GetParam().tile_v}, options);
+                Problem p(dtype(), wide({1, 1, 1, queries, keys, 4, 4}), options);
                 check(p);
             }
         }
@@ -311,12 +326,12 @@ TEST_P(Cases, SizesThatFillNoVectorOrTile) {
     for (std::int64_t channels : {1, 3, 17, 40, 80, 96, 192, 256, 576}) {
         for (Place place : {Place::page_after, Place::page_before}) {
             for (Shape shape : sizes(1, 3)) {
-                shape.head_dim = channels, shape.head_dim_v = std::max(shape.head_dim_v, channels);
+                shape.head_dim = std::max(shape.head_dim, channels), shape.head_dim_v = std::max(shape.head_dim_v, channels);
                 Layout layout;
                 layout.place = place;
                 Problem p(dtype(), shape, unit, layout);
                 fill(p.q, 1), fill(p.k, 0);
-                for (std::int64_t j = 0; j < 3; j++) p.k.set({0, 0, j, channels - 1}, std::log(static_cast<double>(j + 1)));
+                for (std::int64_t j = 0; j < 3; j++) p.k.set({0, 0, j, shape.head_dim - 1}, std::log(static_cast<double>(j + 1)));
                 number_values(p);
                 limit_keys(p, 3);
                 expect_rows(p, {4.0 / 3}, {std::log(6.0)});
@@ -327,8 +342,7 @@ TEST_P(Cases, SizesThatFillNoVectorOrTile) {
         for (const Shape &shape : sizes(t, t)) {
             Problem p(dtype(), shape, unit);
             fill(p.q, 1);
-            const std::int64_t capacity = shape.seqlen_k;
-            p.k.assign([=](std::int64_t n) { return std::log(static_cast<double>(n % capacity + 1)); });
+            set_keys(p, [](std::int64_t j) { return std::log(static_cast<double>(j + 1)); });
             number_values(p);
             limit_keys(p, t);
             const auto n = static_cast<double>(t);
@@ -359,7 +373,7 @@ TEST_P(Cases, ZeroExtents) {
 // Case 12.
 TEST_P(Cases, OffsetsPast2To31) {
     const std::int64_t stride = (std::int64_t{1} << 29) + 16, keys = std::max<std::int64_t>(2, GetParam().tile_k);
-    const std::int64_t channels = std::max<std::int64_t>(8, GetParam().tile_v);
+    const std::int64_t channels = std::max({std::int64_t{8}, GetParam().tile_d, GetParam().tile_v});
     const std::int64_t size = static_cast<std::int64_t>(size_of(dtype()));
     const std::size_t bytes = static_cast<std::size_t>((4 * stride + keys * channels) * size);
     Problem packed(dtype(), {5, 1, 1, 2, keys, channels, channels});
@@ -400,9 +414,9 @@ TEST_P(Cases, ScoresFarApartBetweenBlocks) {
     unit.softmax_scale = 1;
     const std::int64_t keys = 2 * std::min<std::int64_t>(GetParam().block_k, 1024) + 5;
     for (double sign : {1.0, -1.0}) {
-        Problem p(dtype(), {1, 1, 1, 3, keys, 1, GetParam().tile_v}, unit);
+        Problem p(dtype(), fitting({1, 1, 1, 3, keys, 1, 1}), unit);
         fill(p.q, sign);
-        p.k.assign([=](std::int64_t n) { return n < keys / 2 ? 1100.0 + static_cast<double>(n % 3) : -1100.0 - static_cast<double>(n % 3); });
+        set_keys(p, [=](std::int64_t j) { return j < keys / 2 ? 1100.0 + static_cast<double>(j % 3) : -1100.0 - static_cast<double>(j % 3); });
         check(p);
     }
 }

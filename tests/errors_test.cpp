@@ -13,7 +13,7 @@ namespace {
 constexpr auto kInvalid = FLASHWRIGHT_INVALID_ARGUMENT;
 constexpr auto kUnsupported = FLASHWRIGHT_UNSUPPORTED;
 const double kNaN = std::nan(""), kInfinity = std::numeric_limits<double>::infinity(), kMinusOne = -1;
-const std::int64_t kDiagonal = 3;
+const std::int64_t kDiagonal = 3, kFarDiagonal = std::int64_t{1} << 40;
 
 // A call in which every optional tensor is given, and copies of what its pointers point to, to be spoiled.
 struct ForwardCall {
@@ -117,6 +117,8 @@ const std::vector<WrongForward> kWrongForward = {
     {"alibi_slopes count", [](ForwardCall &c) { c.alibi.shape[0] = 2; }, kInvalid, {"alibi_slopes:", "4", "2"}},
     {"rows without end", [](ForwardCall &c) { c.args.k.shape[2] = c.args.v.shape[2] = std::int64_t{1} << 40, c.args.k.strides[2] = c.args.v.strides[2] = 0; },
      kUnsupported, {"k:", "1099511627776"}},
+    {"keys far apart", [](ForwardCall &c) { c.args.k.strides[2] = std::int64_t{1} << 28; }, kUnsupported, {"k:", "2^31"}},
+    {"diagonal too far for alibi_slopes", [](ForwardCall &c) { c.args.score.diagonal = &kFarDiagonal; }, kUnsupported, {"diagonal:", "alibi_slopes", "1099511627776"}},
     // strides
     {"q strides past memory", [](ForwardCall &c) { c.args.q.strides[0] = std::numeric_limits<std::int64_t>::max(); }, kInvalid, {"q:", "stride"}},
     {"k strides past memory", [](ForwardCall &c) { c.args.k.strides[2] = std::numeric_limits<std::int64_t>::min(); }, kInvalid, {"k:", "stride"}},
@@ -148,10 +150,11 @@ const std::vector<WrongForward> kWrongForward = {
     {"softcap negative", [](ForwardCall &c) { c.args.score.softcap = -3; }, kInvalid, {"softcap:", "-3"}},
     {"softcap NaN", [](ForwardCall &c) { c.args.score.softcap = kNaN; }, kInvalid, {"softcap:", "nan"}},
     {"softcap infinite", [](ForwardCall &c) { c.args.score.softcap = kInfinity; }, kInvalid, {"softcap:", "inf"}},
-    {"key length negative", [](ForwardCall &c) { c.problem.key_lengths.set({1}, -1); }, kInvalid, {"key_lengths:", "20", "-1"}},
-    {"key length too long", [](ForwardCall &c) { c.problem.key_lengths.set({0}, 21); }, kInvalid, {"key_lengths:", "20", "21"}},
+    {"key length negative", [](ForwardCall &c) { c.problem.key_lengths.set({1}, -1); }, kInvalid, {"key_lengths", "20", "-1"}},
+    {"key length too long", [](ForwardCall &c) { c.problem.key_lengths.set({0}, 21); }, kInvalid, {"key_lengths", "20", "21"}},
     // execution
     {"threads negative", [](ForwardCall &c) { c.execution.threads = -1; }, kInvalid, {"threads:", "-1"}},
+    {"threads without end", [](ForwardCall &c) { c.execution.threads = 1025; }, kInvalid, {"threads:", "1024", "1025"}},
     {"isa unknown", [](ForwardCall &c) { c.execution.isa = "avx3"; }, kInvalid, {"isa:", "avx2", "avx3"}},
     {"isa empty", [](ForwardCall &c) { c.execution.isa = ""; }, kInvalid, {"isa:", "baseline"}},
     {"kernel unknown", [](ForwardCall &c) { c.execution.kernel = "forward_f32_pentium_v0"; }, kInvalid, {"kernel:", "forward_f32_pentium_v0"}},
@@ -195,6 +198,16 @@ TEST(ForwardErrors, NullArguments) {
     expect_message(flashwright_merge(nullptr, nullptr), kInvalid, {"args", "NULL"});
     expect_message(flashwright_online_softmax_step(nullptr, nullptr), kInvalid, {"args", "NULL"});
     flashwright_forward_args_init(nullptr);
+}
+
+TEST(ForwardErrors, ChoiceNeedsNoData) {
+    ForwardCall call;
+    for (flashwright_tensor *tensor : {&call.args.q, &call.args.k, &call.args.v, &call.args.out, &call.bias, &call.key_lengths})
+        tensor->data = nullptr;
+    std::int32_t kernel = -1;
+    EXPECT_TRUE(is_ok(flashwright_forward_choice(&call.args, nullptr, &kernel, nullptr, 0)));
+    EXPECT_GE(kernel, 0);
+    EXPECT_TRUE(is_ok(flashwright_forward_choice(&call.args, nullptr, nullptr, nullptr, 0)));
 }
 
 TEST(ForwardErrors, ChoiceReportsTheSame) {
@@ -309,7 +322,8 @@ const std::vector<WrongStep> kWrongStep = {
     {"m NULL", [](StepCall &c) { c.args.m.data = nullptr; }, kInvalid, {"m:", "NULL"}},
     {"v NULL", [](StepCall &c) { c.args.v.data = nullptr; }, kInvalid, {"v:", "NULL"}},
     {"l_out NULL", [](StepCall &c) { c.args.l_out.data = nullptr; }, kInvalid, {"l_out:", "NULL"}},
-    {"acc dtype", [](StepCall &c) { c.args.acc.dtype = FLASHWRIGHT_F64; }, kInvalid, {"acc:", "f64"}},
+    {"m dtype", [](StepCall &c) { c.args.m.dtype = FLASHWRIGHT_F64; }, kInvalid, {"m:", "f32", "f64"}},
+    {"acc dtype", [](StepCall &c) { c.args.acc.dtype = FLASHWRIGHT_BOOL; }, kInvalid, {"acc:", "bool"}},
     {"scores dtype", [](StepCall &c) { c.args.scores.dtype = FLASHWRIGHT_I32; }, kInvalid, {"scores:", "i32"}},
     {"scores block", [](StepCall &c) { c.args.scores.shape[3] = 5; }, kInvalid, {"6", "5"}},
     {"scores rows", [](StepCall &c) { c.args.scores.shape[2] = 4; }, kInvalid, {"scores:", "5", "4"}},

@@ -96,7 +96,7 @@ class Forward : public KernelTest {};
 
 TEST_P(Forward, EveryOption) {
     const KernelCase &kernel = GetParam();
-    const Shape shapes[] = {{2, 6, 2, kernel.block_q + 5, 2 * kernel.tile_k + 3, 20, kernel.tile_v + 3},
+    const Shape shapes[] = {{2, 6, 2, kernel.block_q + 5, 2 * kernel.tile_k + 3, 20, std::max(kernel.tile_d, kernel.tile_v) + 3},
                             {3, 2, 1, 7, std::min<std::int64_t>(kernel.block_k, 256) + kernel.tile_k + 1, 9, 2 * kernel.tile_v},
                             {1, 2, 2, 1, 37, 16, 40}};
     for (const Options &options : option_table()) {
@@ -111,22 +111,23 @@ TEST_P(Forward, TailsOnEveryAxis) {
     const KernelCase &kernel = GetParam();
     const Options causal = options_with([](Options &o) { o.causal = true, o.align = kBottomRight; });
     const std::int64_t block_k = std::min<std::int64_t>(kernel.block_k, 256);
+    const std::int64_t width = std::max(kernel.tile_d, kernel.tile_v);
     std::vector<std::int64_t> key_counts = tails_of(kernel.tile_k);
     for (std::int64_t keys : {block_k - 1, block_k, block_k + 1, block_k + kernel.tile_k, 2 * block_k + kernel.tile_k - 1})
         key_counts.push_back(keys);
     for (const Options &options : {Options{}, causal, everything()}) {
         for (std::int64_t queries : tails_of(kernel.block_q)) {
-            Problem problem(kernel.dtype, {1, 2, 1, queries, 3 * kernel.tile_k + 1, 8, kernel.tile_v + 1}, options);
+            Problem problem(kernel.dtype, {1, 2, 1, queries, 3 * kernel.tile_k + 1, kernel.tile_d, width + 1}, options);
             check(problem);
         }
         for (std::int64_t keys : key_counts) {
-            Problem problem(kernel.dtype, {1, 2, 1, 9, keys, 8, kernel.tile_v + 1}, options);
+            Problem problem(kernel.dtype, {1, 2, 1, 9, keys, kernel.tile_d, width + 1}, options);
             check(problem);
         }
-        for (std::int64_t channels : tails_of(kernel.tile_v)) {
-            Problem problem(kernel.dtype, {1, 2, 1, 9, 2 * kernel.tile_k + 1, channels, 2 * kernel.tile_v + 1}, options);
+        for (std::int64_t channels : tails_of(width)) {
+            Problem problem(kernel.dtype, {1, 2, 1, 9, 2 * kernel.tile_k + 1, channels, width + 1}, options);
             check(problem);
-            Problem other(kernel.dtype, {1, 2, 1, 9, 2 * kernel.tile_k + 1, 11, channels}, options);
+            Problem other(kernel.dtype, {1, 2, 1, 9, 2 * kernel.tile_k + 1, kernel.tile_d + 1, channels}, options);
             check(other);
         }
     }
@@ -175,7 +176,7 @@ TEST_P(Forward, StaysInsideItsBuffers) {
             for (const Options &options : {Options{}, everything()}) {
                 Problem problem(kernel.dtype, fitting({2, 2, 1, size, size, size, size}), options, layout);
                 check(problem);
-                Problem tails(kernel.dtype, fitting({1, 1, 1, size, kernel.tile_k + size, 5, kernel.tile_v + size}), options, layout);
+                Problem tails(kernel.dtype, fitting({1, 1, 1, size, kernel.tile_k + size, 5, 12 + size}), options, layout);
                 check(tails);
             }
         }

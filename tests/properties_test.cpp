@@ -29,7 +29,6 @@ std::string output_bytes(const Problem &problem) {
 
 class Properties : public KernelTest {
  protected:
-    // head_dim_v is wide enough for any kernel.
     Problem problem(const Options &options = {}) const {
         return Problem(GetParam().dtype, fitting({2, 3, 3, 130, 257, 40, 40}), options);
     }
@@ -171,13 +170,13 @@ namespace {
 struct ReversedPool {
     static void parallel_for(void *context, std::int64_t count, void (*task)(void *, std::int64_t), void *task_context) {
         auto &pool = *static_cast<ReversedPool *>(context);
-        pool.calls++;
+        EXPECT_LE(count, pool.threads);
         for (std::int64_t index = count; index-- > 0;) {
             std::thread([&] { task(task_context, index); }).join();
             pool.tasks++;
         }
     }
-    int calls = 0;
+    int threads = 1;
     std::int64_t tasks = 0;
 };
 
@@ -230,13 +229,12 @@ TEST(CallersPool, AnyOrderAndThreadGivesTheSameBytes) {
     const std::string expected = output_bytes(p);
     for (int threads : {1, 2, 5}) {
         ReversedPool pool;
+        pool.threads = threads;
         flashwright_execution execution = with_threads(threads);
         execution.parallel_for = ReversedPool::parallel_for, execution.pool_context = &pool;
         ASSERT_TRUE(is_ok(run(p, execution)));
         EXPECT_TRUE(output_bytes(p) == expected);
-        if (threads > 1) {
-            EXPECT_GT(pool.tasks, 0);
-        }
+        EXPECT_GT(pool.tasks, 0);
         execution.parallel_for = all_at_once, execution.pool_context = nullptr;
         ASSERT_TRUE(is_ok(run(p, execution)));
         EXPECT_TRUE(output_bytes(p) == expected);

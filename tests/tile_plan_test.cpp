@@ -17,37 +17,47 @@ bool sees(const KeyVisibility &keys, std::int64_t row, std::int64_t key) {
            (keys.window_right < 0 || key <= diagonal + keys.window_right);
 }
 
-bool within(const KeyBlocks &blocks, std::int64_t key) {
-    return blocks.begin <= key && key < blocks.end();
+bool within(const KeyBlocks &run, std::int64_t key) {
+    return run.begin <= key && key < run.end();
+}
+
+void check_run(const KeyBlocks &run, const KeyVisibility &keys, const BlockShape &shape, std::int64_t longest) {
+    ASSERT_GE(run.count, 0);
+    if (run.count == 0) return;
+    ASSERT_LE(0, run.begin);
+    ASSERT_LE(run.end(), keys.seqlen_k);
+    ASSERT_GE(run.length, shape.tile_k);
+    ASSERT_LE(run.length, longest);
+    if (run.count > 1) {
+        ASSERT_LE(run.length, shape.block_k);
+    }
 }
 
 void check(const KeyVisibility &keys, std::int64_t row_begin, std::int64_t rows, const BlockShape &shape) {
     const TilePlan plan = plan_tile(keys, row_begin, rows, shape);
     bool any = false;
     for (std::int64_t j = 0; j < keys.seqlen_k; j++) {
-        const int segments = within(plan.left, j) + within(plan.interior, j) + within(plan.right, j);
-        ASSERT_LE(segments, 1) << "key " << j;
+        const bool interior = within(plan.interior, j), masked = within(plan.left, j) || within(plan.right, j);
+        ASSERT_LE(within(plan.left, j) + interior + within(plan.right, j), 1) << "key " << j;
         for (std::int64_t i = 0; i < rows; i++) {
             const bool seen = sees(keys, row_begin + i, j);
             any = any || seen;
             if (seen) {
-                ASSERT_EQ(segments, 1) << "key " << j;
+                ASSERT_TRUE(interior || masked) << "key " << j << " row " << i;
             }
-            if (within(plan.interior, j)) {
+            if (interior) {
                 ASSERT_TRUE(seen && !keys.everything_masked) << "key " << j << " row " << i;
             }
-            if (within(plan.left, j) || within(plan.right, j))
-                ASSERT_EQ(j >= i + plan.lo_offset && j <= i + plan.hi_offset && j < keys.key_count, seen) << "key " << j << " row " << i;
+            if (masked) {
+                ASSERT_EQ(j >= i + plan.lo_offset && j <= i + plan.hi_offset && j < keys.key_count, seen)
+                    << "key " << j << " row " << i;
+            }
         }
     }
-    for (const KeyBlocks &blocks : {plan.left, plan.interior, plan.right}) {
-        ASSERT_LE(0, blocks.begin);
-        ASSERT_LE(0, blocks.count);
-        ASSERT_LE(blocks.end(), keys.seqlen_k);
-        if (blocks.count > 0) {
-            ASSERT_GE(blocks.length, shape.tile_k);
-            ASSERT_LE(blocks.length, blocks.count == 1 ? longest_block(shape, rows) : shape.block_k);
-            ASSERT_TRUE(any);
+    for (const KeyBlocks &run : {plan.left, plan.interior, plan.right}) {
+        check_run(run, keys, shape, longest_block(shape, rows));
+        if (!any) {
+            ASSERT_EQ(run.count, 0);
         }
     }
 }

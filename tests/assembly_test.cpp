@@ -1,0 +1,140 @@
+// Reads the generated assembly of the forward kernels: the loops of the two matrix products must consist of multiply-adds on
+// whole registers, and keep what they work on in registers.
+#include "support/kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <regex>
+
+namespace flashwright::test {
+
+namespace {
+
+using Lines = std::vector<std::string>;
+
+bool starts_with(const std::string &text, const std::string &start) {
+    return text.compare(0, start.size(), start) == 0;
+}
+
+bool is_fma(const std::string &line) {
+    return starts_with(line, "vfmadd") || starts_with(line, "vfnmadd");
+}
+
+// An instruction that computes on vectors and is no multiply-add: loads, stores, moves and broadcasts do not count.
+bool is_other_arithmetic(const std::string &line) {
+    static const std::regex arithmetic(
+        R"(v(add|sub|mul|div|max|min|cmp|sqrt|and|or|xor|blend|perm|shuf|unpck|cvt|rnd|rnds|insert|extract|p)\w*\s.*)");
+    return std::regex_match(line, arithmetic);
+}
+
+bool touches_stack_with_vectors(const std::string &line) {
+    return line.find("mm") != std::string::npos &&
+           (line.find("(%rsp") != std::string::npos || line.find("(%rbp") != std::string::npos);
+}
+
+struct Listing {
+    Lines instructions;
+    std::map<std::string, std::size_t> labels;  // instruction that follows
+    bool frame_pointer = false;                 // %rbp points to the stack
+};
+
+Listing read_listing(const std::string &path) {
+    std::ifstream file(path);
+    Listing listing;
+    for (std::string line; std::getline(file, line);) {
+        line = line.substr(0, line.find('#'));
+        line.erase(line.find_last_not_of(" \t") + 1);
+        if (line.empty()) continue;
+        if (line[0] != '\t') {
+            listing.labels[line.substr(0, line.find(':'))] = listing.instructions.size();
+        } else if (line[1] != '.') {
+            listing.instructions.push_back(line.substr(1));
+            if (std::regex_match(line, std::regex(R"(\tmovq\s+%rsp, %rbp)"))) listing.frame_pointer = true;
+        }
+    }
+    return listing;
+}
+
+// The innermost loops: from the target of a backward jump to the jump, with no other such loop inside.
+std::vector<Lines> innermost_loops(const Listing &listing) {
+    std::vector<std::pair<std::size_t, std::size_t>> loops;
+    const std::regex jump(R"(j\w+\s+(\S+))");
+    for (std::size_t i = 0; i < listing.instructions.size(); i++) {
+        std::smatch match;
+        if (!std::regex_match(listing.instructions[i], match, jump)) continue;
+        const auto target = listing.labels.find(match[1]);
+        if (target != listing.labels.end() && target->second <= i) loops.emplace_back(target->second, i);
+    }
+    std::vector<Lines> innermost;
+    for (const auto &loop : loops) {
+        bool holds_another = false;
+        for (const auto &other : loops)
+            holds_another = holds_another || (other != loop && loop.first <= other.first && other.second <= loop.second);
+        if (!holds_another)
+            innermost.emplace_back(listing.instructions.begin() + static_cast<std::ptrdiff_t>(loop.first),
+                                   listing.instructions.begin() + static_cast<std::ptrdiff_t>(loop.second) + 1);
+    }
+    return innermost;
+}
+
+std::string text(const Lines &lines) {
+    std::string text;
+    for (const std::string &line : lines) text += line + "\n";
+    return text;
+}
+
+// Loops of at least `multiply_adds` multiply-adds and no other arithmetic: the matrix products. (The exponential's polynomial
+// holds multiply-adds too, among other things.)
+std::vector<Lines> matrix_loops(const Listing &listing, std::int64_t multiply_adds) {
+    std::vector<Lines> found;
+    for (const Lines &loop : innermost_loops(listing)) {
+        if (std::count_if(loop.begin(), loop.end(), is_fma) >= multiply_adds &&
+            std::none_of(loop.begin(), loop.end(), is_other_arithmetic))
+            found.push_back(loop);
+    }
+    return found;
+}
+
+std::vector<KernelCase> main_kernels() {
+    std::vector<KernelCase> kernels;
+    for (const KernelCase &kernel : all_kernels())
+        if (kernel.op == "forward" && !kernel.portable && starts_with(kernel.isa, "avx")) kernels.push_back(kernel);
+    return kernels;
+}
+
+}  // namespace
+
+class Assembly : public ::testing::TestWithParam<KernelCase> {};
+
+TEST_P(Assembly, MatrixLoopsAreMultiplyAddsInRegisters) {
+    const KernelCase &kernel = GetParam();
+    const std::string path = std::string(FLASHWRIGHT_KERNEL_DIR) + "/" + kernel.name + ".s";
+    const Listing listing = read_listing(path);
+    ASSERT_FALSE(listing.instructions.empty()) << path;
+    ASSERT_TRUE(listing.frame_pointer) << "else %rbp may point anywhere";
+
+    // Dot products and weighted values, at least for keys that are tested one by one; a kernel without terms has them for
+    // the interior too.
+    const std::int64_t tile = kernel.row_vectors * std::min(kernel.tile_k, kernel.tile_v);
+    const std::vector<Lines> loops = matrix_loops(listing, tile);
+    EXPECT_GE(loops.size(), kernel.terms.empty() ? 4u : 2u) << "matrix loops of " << tile << " multiply-adds or more in " << path;
+
+    const std::string whole = kernel.isa == "avx512" ? "%zmm" : "%ymm";
+    for (const Lines &loop : loops) {
+        const auto multiply_adds = static_cast<std::size_t>(std::count_if(loop.begin(), loop.end(), is_fma));
+        EXPECT_LE(loop.size(), 2 * multiply_adds + 8) << "more than an instruction beside each multiply-add\n" << text(loop);
+        for (const std::string &line : loop) {
+            EXPECT_FALSE(touches_stack_with_vectors(line)) << line << "\nin\n" << text(loop);
+            if (!is_fma(line)) continue;
+            EXPECT_NE(line.find("p", 6), std::string::npos) << "packed, not scalar: " << line;
+            for (std::size_t at = line.find("mm"); at != std::string::npos; at = line.find("mm", at + 1))
+                EXPECT_EQ(line.substr(at - 2, 4), whole) << line;
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, Assembly, ::testing::ValuesIn(main_kernels()), kernel_test_name);
+
+}  // namespace flashwright::test
