@@ -12,9 +12,6 @@ data=examples/data/minilm
 out=build/quickstart
 mkdir -p $out
 
-say "This machine, and the kernels it can run"
-$bin/flashwright info
-
 say "Attention forward on tensors recorded from all-MiniLM-L6-v2, checked against exact attention in double"
 $bin/flashwright run forward --q $data/q.npy --k $data/k.npy --v $data/v.npy --key-lengths $data/key_lengths.npy \
     --out $out/out.npy --lse $out/lse.npy --verify
