@@ -45,7 +45,7 @@ flashwright_status check_all_reaches(const ForwardProblem &problem, std::int64_t
         const flashwright_status status = check_reach(*view, problem.seqlen_k);
         if (failed(status)) return status;
     }
-    for (const StridedTensor *view : {&problem.q, &problem.out, &problem.lse, &problem.bias, &problem.mask}) {
+    for (const StridedTensor *view : {&problem.q, &problem.out, &problem.bias, &problem.mask}) {
         const flashwright_status status = check_reach(*view, tile_rows);
         if (failed(status)) return status;
     }
@@ -76,7 +76,8 @@ class ForwardCall {
         out.set_matrix(problem_.out, task.batch, task.head);
         set_broadcast(&bias, problem_.bias, task, &kZeroBias, problem_.dtype);
         set_broadcast(&mask, problem_.mask, task, &kSeen, FLASHWRIGHT_BOOL);
-        if (problem_.lse.given) lse.set_rows(problem_.lse, task.batch, task.head);
+        const bool direct_lse = problem_.lse.given && (problem_.lse.strides[kRow] == 1 || problem_.seqlen_q == 1);
+        if (direct_lse) lse.set_rows(problem_.lse, task.batch, task.head);
         const KeyVisibility keys = visibility(task.batch);
         const double slope = alibi_slope(task.head);
 
@@ -84,7 +85,8 @@ class ForwardCall {
             const std::int64_t row = tile * kernel_.tiles.block_q;
             const std::int64_t rows = std::min<std::int64_t>(kernel_.tiles.block_q, problem_.seqlen_q - row);
             scratch.reset();
-            if (!problem_.lse.given) lse.set_row_memory(lse_row(scratch), problem_.dtype);
+            char *lse_row = direct_lse ? nullptr : allocate_lse_row(scratch);
+            if (!direct_lse) lse.set_row_memory(lse_row, problem_.dtype);
             for (TileBuffer *buffer : {&q, &bias, &mask, &out, &lse}) buffer->move_to(row, rows);
             const TilePlan plan = plan_tile(keys, row, rows, blocks_);
             // Kernels are built without assertions and their memory is reserved: they have no failure to report.
@@ -93,13 +95,22 @@ class ForwardCall {
                             static_cast<std::int32_t>(keys.key_count), plan.interior.begin, plan.interior.length,
                             plan.interior.count, plan.left.begin, plan.left.length, plan.left.count, plan.right.begin,
                             plan.right.length, plan.right.count, out.get(), lse.get());
+            if (problem_.lse.given && !direct_lse) spread_lse(lse_row, task, row, rows);
         }
     }
 
  private:
-    // Where an lse goes that nobody wants.
-    void *lse_row(Scratch &scratch) const {
-        return scratch.allocate(static_cast<std::uint64_t>(kernel_.tiles.block_q) * sizeof(double));
+    // Kernels write a contiguous lse: where one goes that nobody wants, or whose rows lie apart.
+    char *allocate_lse_row(Scratch &scratch) const {
+        return static_cast<char *>(
+            scratch.allocate(static_cast<std::uint64_t>(kernel_.tiles.block_q) * sizeof(double)));
+    }
+
+    void spread_lse(const char *lse_row, const RowTask &task, std::int64_t row, std::int64_t rows) const {
+        const auto size = static_cast<std::size_t>(problem_.lse.element_size);
+        for (std::int64_t i = 0; i < rows; ++i, lse_row += size) {
+            std::memcpy(problem_.lse.at(task.batch, task.head, row + i), lse_row, size);
+        }
     }
 
     void set_broadcast(TileBuffer *buffer, const StridedTensor &view, const RowTask &task, const void *constant,

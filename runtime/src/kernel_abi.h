@@ -17,10 +17,10 @@ struct KeyBlocks {
     std::int32_t end() const { return begin + length * count; }
 };
 
-// All forward kernels. Buffers are [channel, row or key]; bias and mask [key, row], strides of 0 broadcast.
-// A kernel whose terms lack bias (mask, softcap, alibi) does not read that argument. Every row of the tile sees every
-// key of the interior; in `left` and `right` row i of the tile sees key j iff i + lo_offset <= j <= i + hi_offset and
-// j < key_count. ALiBi measures from row i's key i + diagonal_offset.
+// All forward kernels. Buffers are [channel, row or key]; bias and mask [key, row], strides of 0 broadcast; lse [row]
+// with stride 1. A kernel whose terms lack bias (mask, softcap, alibi) does not read that argument. Every row of the
+// tile sees every key of the interior; in `left` and `right` row i of the tile sees key j iff i + lo_offset <= j <= i +
+// hi_offset and j < key_count. ALiBi measures from row i's key i + diagonal_offset.
 using ForwardKernel = int (*)(void *user_context, halide_buffer_t *q, halide_buffer_t *k, halide_buffer_t *v,
                               halide_buffer_t *bias, halide_buffer_t *mask, double softmax_scale, double softcap,
                               double alibi_slope, std::int32_t diagonal_offset, std::int32_t lo_offset,
