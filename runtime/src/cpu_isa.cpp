@@ -125,7 +125,7 @@ IsaChoice choose_default() {
         }
     }
     choice.status = make_status(FLASHWRIGHT_UNSUPPORTED,
-                                "this build has no kernel for %s or less, which this CPU needs", isa(cap).name);
+                                "this build has no kernel of isa %s or below that this CPU can run", isa(cap).name);
     return choice;
 }
 
