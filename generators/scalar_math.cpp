@@ -18,20 +18,34 @@ const std::vector<double> kExp64{2.747676422899079e-06, 2.488201749131905e-05, 0
                                  0.008333333007541179,  0.04166666698541775,   0.1666666666774678,    0.4999999999960995,
                                  0.9999999999999131,    1.0};
 
-Expr horner(const std::vector<double> &coefficients, const Expr &x) {
-    Expr p = make_const(x.type(), coefficients[0]);
-    for (size_t n = 1; n < coefficients.size(); n++) {
-        p = p * x + make_const(x.type(), coefficients[n]);
+// A polynomial, highest power first, by halves (Estrin's scheme): the chain of dependent operations is short, which is what
+// bounds an exponential on a wide core.
+Expr polynomial(const std::vector<double> &coefficients, const Expr &x) {
+    std::vector<Expr> parts;  // lowest power first
+    for (auto c = coefficients.rbegin(); c != coefficients.rend(); ++c) {
+        parts.push_back(make_const(x.type(), *c));
     }
-    return p;
+    for (Expr power = x; parts.size() > 1; power = power * power) {
+        std::vector<Expr> pairs;
+        for (size_t n = 0; n < parts.size(); n += 2) {
+            pairs.push_back(n + 1 < parts.size() ? parts[n] + parts[n + 1] * power : parts[n]);
+        }
+        parts = pairs;
+    }
+    return parts[0];
 }
 
-// 2^n for an integer n within the exponent range of `type`.
-Expr power_of_two(const Expr &n, Type type) {
-    if (type.bits() == 32) {
-        return reinterpret<float>((n + 127) << 23);
-    }
-    return reinterpret<double>(cast<int64_t>(n + 1023) << make_const(Int(64), 52));
+// p * 2^n for p near 1 and an integer n in the exponent range: n is added to the exponent. Keeps NaN where n is what a conversion
+// makes of NaN, whose low bits are 0.
+Expr scale_by_power_of_two(const Expr &p, const Expr &n) {
+    const Type type = p.type();
+    const Type bits = Int(type.bits());
+    return reinterpret(type, reinterpret(bits, p) + (cast(bits, n) << make_const(bits, type.bits() == 32 ? 23 : 52)));
+}
+
+// a < b that is false for NaN; a and b themselves stay fast, unlike under strict_float.
+Expr strictly_less(const Expr &a, const Expr &b) {
+    return Internal::Call::make(Bool(), Internal::Call::strict_lt, {a, b}, Internal::Call::PureIntrinsic);
 }
 
 }  // namespace
@@ -49,13 +63,10 @@ Expr exp_nonpositive(const Expr &x) {
     const bool single = type.bits() == 32;
     // The nearest integer, as conversion truncates and x <= 0. (`round` would be split into halves on AVX-512.)
     Expr n = cast<int32_t>(x * make_const(type, 1.4426950408889634) - make_const(type, 0.5));
-    Expr whole = cast(type, n);
-    // ln(2) in two parts for f64 (the first with 32 zero bits, so that n times it is exact); f32 needs one, as x <= 0 and
-    // a weight e^x with an error of 2^-24 |x| is itself small.
-    Expr r = single ? x - whole * make_const(type, 0.6931471805599453)
-                    : x - whole * make_const(type, 0.693147180369123816490) - whole * make_const(type, 1.90821492927058770002e-10);
-    Expr y = horner(single ? kExp32 : kExp64, r) * power_of_two(n, type);
-    return select(strict_float(x < make_const(type, single ? -87.33 : -708.39)), make_const(type, 0), y);
+    // The rounding of n ln(2) is an error of |x| times the precision, and a weight e^x is itself small where |x| is large.
+    Expr r = x - cast(type, n) * make_const(type, 0.6931471805599453);
+    Expr y = scale_by_power_of_two(polynomial(single ? kExp32 : kExp64, r), n);
+    return select(strictly_less(x, make_const(type, single ? -87.33 : -708.39)), make_const(type, 0), y);
 }
 
 Expr tanh_accurate(const Expr &x) {
@@ -66,7 +77,7 @@ Expr tanh_accurate(const Expr &x) {
         single ? std::vector<double>{-929569.0 / 638512875.0, 21844.0 / 6081075.0, -1382.0 / 155925.0, 62.0 / 2835.0, -17.0 / 315.0, 2.0 / 15.0, -1.0 / 3.0, 1.0}
                : std::vector<double>{-443861162.0 / 1856156927625.0, 6404582.0 / 10854718875.0, -929569.0 / 638512875.0, 21844.0 / 6081075.0, -1382.0 / 155925.0, 62.0 / 2835.0, -17.0 / 315.0, 2.0 / 15.0, -1.0 / 3.0, 1.0};
     Expr size = abs(x);
-    Expr small = x * horner(series, x * x);
+    Expr small = x * polynomial(series, x * x);
     Expr e = exp_nonpositive(make_const(type, -2) * size);
     Expr large = (make_const(type, 1) - e) / (make_const(type, 1) + e);
     Expr limit = make_const(type, single ? 0.35 : 0.2);

@@ -35,6 +35,7 @@ void schedule_register_tiles(Func product, Func tile, const Var &row, const Var 
     tile.reorder(row_in_tile, inner, row_tile, outer).vectorize(row_in_tile, lanes).unroll(row_in_tile).unroll(inner);
     product.compute_at(tile, row_tile).vectorize(row, lanes).unroll(row).unroll(column);
     product.update().reorder(row, column, over).vectorize(row, lanes).unroll(row).unroll(column);
+    product.update().unroll(over, 2, TailStrategy::GuardWithIf);  // 1 % on long sums, 2 % on short ones
 }
 
 void schedule_rounds(TransposedCopy &copy) {

@@ -52,19 +52,28 @@ flashwright_status check_all_reaches(const ForwardProblem &problem, std::int64_t
     return ok_status();
 }
 
-class ForwardCall {
- public:
-    ForwardCall(const ForwardProblem &problem, const Kernel &kernel, std::int64_t key_block)
-        : problem_(problem), kernel_(kernel), one_by_one_(key_block > 0) {
+// A kernel and the blocks it is given.
+struct TileKernel {
+    TileKernel(const Kernel &kernel, const ForwardProblem &problem, std::int64_t key_block) : kernel(kernel) {
         const std::int64_t whole = std::max<std::int64_t>(problem.seqlen_k, kernel.tiles.tile_k);
-        blocks_.block_k = std::min(key_block > 0 ? key_block : kernel.tiles.block_k, whole);
-        blocks_.tile_k = kernel.tiles.tile_k;
+        blocks.block_k = std::min(key_block > 0 ? key_block : kernel.tiles.block_k, whole);
+        blocks.tile_k = kernel.tiles.tile_k;
+        scratch = scratch_bytes(kernel, problem.head_dim, problem.head_dim_v,
+                                longest_block(blocks, kernel.tiles.block_q));
     }
 
-    std::uint64_t scratch() const {
-        return scratch_bytes(kernel_, problem_.head_dim, problem_.head_dim_v,
-                             longest_block(blocks_, kernel_.tiles.block_q));
-    }
+    const Kernel &kernel;
+    BlockShape blocks;
+    std::uint64_t scratch;
+};
+
+class ForwardCall {
+ public:
+    ForwardCall(const ForwardProblem &problem, const KernelChoice &choice, std::int64_t key_block)
+        : problem_(problem), usual_(kKernels[choice.index], problem, key_block),
+          last_(kKernels[choice.last_index], problem, key_block), one_by_one_(key_block > 0) {}
+
+    std::uint64_t scratch() const { return std::max(usual_.scratch, last_.scratch); }
 
     // Only the pointers of what moves with the rows change between the tiles of a task.
     void operator()(const RowTask &task, Scratch &scratch) const {
@@ -82,15 +91,18 @@ class ForwardCall {
         const double slope = alibi_slope(task.head);
 
         for (std::int64_t tile = task.tile_begin; tile < task.tile_end; ++tile) {
-            const std::int64_t row = tile * kernel_.tiles.block_q;
-            const std::int64_t rows = std::min<std::int64_t>(kernel_.tiles.block_q, problem_.seqlen_q - row);
+            const std::int64_t block_q = usual_.kernel.tiles.block_q, row = tile * block_q;
+            const std::int64_t rows = std::min(block_q, problem_.seqlen_q - row);
+            const TileKernel &by = rows < block_q ? last_ : usual_;
             scratch.reset();
             char *lse_row = direct_lse ? nullptr : allocate_lse_row(scratch);
             if (!direct_lse) lse.set_row_memory(lse_row, problem_.dtype);
             for (TileBuffer *buffer : {&q, &bias, &mask, &out, &lse}) buffer->move_to(row, rows);
-            const TilePlan plan = plan_tile(keys, row, rows, blocks_);
+            if (tile + 1 < task.tile_end) q.prefetch(row + block_q, std::min(block_q, problem_.seqlen_q - row - block_q));
+            out.prefetch(row, rows);
+            const TilePlan plan = plan_tile(keys, row, rows, by.blocks);
             // Kernels are built without assertions and their memory is reserved: they have no failure to report.
-            kernel_.forward(&scratch, q.get(), k.get(), v.get(), bias.get(), mask.get(), problem_.softmax_scale,
+            by.kernel.forward(&scratch, q.get(), k.get(), v.get(), bias.get(), mask.get(), problem_.softmax_scale,
                             problem_.softcap, slope, plan.diagonal_offset, plan.lo_offset, plan.hi_offset,
                             static_cast<std::int32_t>(keys.key_count), plan.interior.begin, plan.interior.length,
                             plan.interior.count, plan.left.begin, plan.left.length, plan.left.count, plan.right.begin,
@@ -103,7 +115,7 @@ class ForwardCall {
     // Kernels write a contiguous lse: where one goes that nobody wants, or whose rows lie apart.
     char *allocate_lse_row(Scratch &scratch) const {
         return static_cast<char *>(
-            scratch.allocate(static_cast<std::uint64_t>(kernel_.tiles.block_q) * sizeof(double)));
+            scratch.allocate(static_cast<std::uint64_t>(usual_.kernel.tiles.block_q) * sizeof(double)));
     }
 
     void spread_lse(const char *lse_row, const RowTask &task, std::int64_t row, std::int64_t rows) const {
@@ -130,7 +142,7 @@ class ForwardCall {
         keys.key_count = problem_.key_count(batch);
         keys.seqlen_k = problem_.seqlen_k;
         // A kernel that tests keys in memory has no path without tests.
-        keys.everything_masked = (kernel_.terms & (kBias | kMask)) != 0 || one_by_one_;
+        keys.everything_masked = (usual_.kernel.terms & (kBias | kMask)) != 0 || one_by_one_;
         return keys;
     }
 
@@ -148,8 +160,7 @@ class ForwardCall {
     }
 
     const ForwardProblem &problem_;
-    const Kernel &kernel_;
-    BlockShape blocks_;
+    TileKernel usual_, last_;
     bool one_by_one_;  // a forced block size: only a masked range is cut into blocks of just that size
 };
 
@@ -157,11 +168,11 @@ flashwright_status run_forward(const ForwardProblem &problem, const flashwright_
     KernelChoice choice;
     flashwright_status status = choose_kernel(kernel_request(problem, execution), execution, &choice);
     if (failed(status)) return status;
-    const Kernel &kernel = kKernels[choice.index];
-    status = check_all_reaches(problem, std::min<std::int64_t>(kernel.tiles.block_q, problem.seqlen_q));
+    const std::int32_t block_q = kKernels[choice.index].tiles.block_q;
+    status = check_all_reaches(problem, std::min<std::int64_t>(block_q, problem.seqlen_q));
     if (failed(status)) return status;
-    const ForwardCall call(problem, kernel, execution.key_block);
-    const TaskGrid grid(problem.batch, problem.heads, problem.seqlen_q, kernel.tiles.block_q, execution.threads);
+    const ForwardCall call(problem, choice, execution.key_block);
+    const TaskGrid grid(problem.batch, problem.heads, problem.seqlen_q, block_q, execution.threads);
     const double pairs = static_cast<double>(problem.batch) * static_cast<double>(problem.heads) *
                          static_cast<double>(problem.seqlen_q) * static_cast<double>(problem.seqlen_k);
     return run_tasks(execution, grid, 2.0 * pairs * static_cast<double>(problem.head_dim + problem.head_dim_v),

@@ -101,11 +101,31 @@ KernelChoice look_up(const Candidates &candidates, const KernelRequest &request,
     return choice;
 }
 
+// The candidate with the smallest tile that holds `rows`; `chosen` if none is smaller.
+int smallest_tile(const Candidates &candidates, const KernelRequest &request, int chosen, std::int64_t rows) {
+    const char *isa_name = kKernels[chosen].isa;
+    int best = chosen;
+    for (int i = 0; i < kKernelCount; ++i) {
+        const std::int32_t block_q = kKernels[i].tiles.block_q;
+        if (block_q >= rows && block_q < kKernels[best].tiles.block_q &&
+            candidates.contains(kKernels[i], request, isa_name)) {
+            best = i;
+        }
+    }
+    return best;
+}
+
 KernelChoice choose_in_isa(const KernelRequest &request, const char *isa_name) {
     const Candidates tuned = find_candidates(request, isa_name, false);
-    if (tuned.first >= 0) return look_up(tuned, request, isa_name);
+    if (tuned.first >= 0) {
+        KernelChoice choice = look_up(tuned, request, isa_name);
+        choice.last_index = choice.index;
+        const std::int64_t left_over = request.seqlen_q % kKernels[choice.index].tiles.block_q;
+        if (left_over > 0) choice.last_index = smallest_tile(tuned, request, choice.index, left_over);
+        return choice;
+    }
     KernelChoice choice;
-    choice.index = find_candidates(request, isa_name, true).first;
+    choice.index = choice.last_index = find_candidates(request, isa_name, true).first;
     choice.why = KernelChoice::Why::portable;
     choice.obstacle = tuned.obstacle;
     return choice;
@@ -136,7 +156,7 @@ flashwright_status choose_by_name(const KernelRequest &request, const flashwrigh
     if (const char *obstacle = obstacle_to(kernel, request)) {
         return make_status(FLASHWRIGHT_UNSUPPORTED, "kernel: %s cannot take this call: %s", name, obstacle);
     }
-    choice->index = index;
+    choice->index = choice->last_index = index;
     choice->why = KernelChoice::Why::forced;
     return ok_status();
 }
@@ -216,6 +236,7 @@ void describe_choice(const KernelRequest &request, const KernelChoice &choice, c
                 append(text, size, "; a tuned one cannot take this call: %s", choice.obstacle);
             break;
     }
+    if (choice.last_index != choice.index) append(text, size, "; the last rows by %s", kKernels[choice.last_index].name);
     if (request.terms != 0) append(text, size, "; holds the score terms %s", kernel.terms_text);
 }
 

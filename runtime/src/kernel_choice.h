@@ -25,6 +25,8 @@ struct KernelRequest {
 
 struct KernelChoice {
     int index = -1;  // into kKernels
+    // For the last tile where a smaller one holds the rows that are left over, else the same.
+    int last_index = -1;
     enum class Why { forced, exact_row, nearest_row, default_variant, portable } why = Why::default_variant;
     const TableRow *row = nullptr;   // what decided, for the two rows
     const char *obstacle = nullptr;  // of the tuned kernels, for portable; may be null
@@ -32,7 +34,8 @@ struct KernelChoice {
 
 // The rule: the best ISA (or the one forced) that has a kernel that fits; there the fewest score terms that suffice;
 // among those variants the tuned row of this very shape, else the nearest one, else the first variant listed. Where no
-// tuned kernel fits, the portable one.
+// tuned kernel fits, the portable one. Rows that fill no tile of the variant go to the one with the smallest tile that holds
+// them, unless a kernel was forced.
 flashwright_status choose_kernel(const KernelRequest &request, const flashwright_execution &execution,
                                  KernelChoice *choice);
 
