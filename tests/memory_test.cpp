@@ -111,11 +111,22 @@ TEST(MemoryUse, ScratchDoesNotGrowWithTheLengths) {
     EXPECT_LT(taken[1], std::size_t{64} << 20);
 }
 
-// After all tests: no kernel asked for more scratch memory than was reserved for it.
-class ScratchReservations : public ::testing::Environment {
- public:
-    void TearDown() override { EXPECT_EQ(scratch_overflows(), 0u) << "blocks were needed beyond the reservation"; }
+namespace {
+
+// In every test: no kernel asks for more scratch memory than was reserved for it.
+class ScratchReservations : public ::testing::EmptyTestEventListener {
+    void OnTestStart(const ::testing::TestInfo &) override { before_ = scratch_overflows(); }
+    void OnTestEnd(const ::testing::TestInfo &) override {
+        EXPECT_EQ(scratch_overflows(), before_) << "kernels needed scratch memory beyond the reservation";
+    }
+    std::uint64_t before_ = 0;
 };
-const auto *const kScratchReservations = ::testing::AddGlobalTestEnvironment(new ScratchReservations);
+
+[[maybe_unused]] const bool kWatching = [] {
+    ::testing::UnitTest::GetInstance()->listeners().Append(new ScratchReservations);
+    return true;
+}();
+
+}  // namespace
 
 }  // namespace flashwright::test
