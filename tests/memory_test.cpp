@@ -38,7 +38,8 @@ double error_of_row(const Problem &p, std::int64_t i) {
     std::vector<double> scores(count);
     double top = -INFINITY, total = 0, worst = 0;
     for (std::size_t j = 0; j < count; j++) {
-        for (std::int64_t c = 0; c < 64; c++) scores[j] += p.q.get({0, 0, i, c}) * p.k.get({0, 0, static_cast<std::int64_t>(j), c}) / 8;
+        for (std::int64_t c = 0; c < 64; c++)
+            scores[j] += p.q.get({0, 0, i, c}) * p.k.get({0, 0, static_cast<std::int64_t>(j), c}) / 8;
         top = std::max(top, scores[j]);
     }
     for (double &score : scores) total += score = std::exp(score - top);
