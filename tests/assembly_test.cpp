@@ -27,11 +27,6 @@ bool is_other_arithmetic(const std::string &line) {
     return std::regex_match(line, arithmetic);
 }
 
-bool touches_stack_with_vectors(const std::string &line) {
-    return line.find("mm") != std::string::npos &&
-           (line.find("(%rsp") != std::string::npos || line.find("(%rbp") != std::string::npos);
-}
-
 struct Listing {
     Lines instructions;
     std::map<std::string, std::size_t> labels;  // instruction that follows
@@ -78,6 +73,11 @@ std::vector<Lines> innermost_loops(const Listing &listing) {
     return innermost;
 }
 
+bool touches_stack_with_vectors(const Listing &listing, const std::string &line) {
+    return line.find("mm") != std::string::npos && (line.find("(%rsp") != std::string::npos ||
+                                                    (listing.frame_pointer && line.find("(%rbp") != std::string::npos));
+}
+
 std::string text(const Lines &lines) {
     std::string text;
     for (const std::string &line : lines) text += line + "\n";
@@ -112,7 +112,6 @@ TEST_P(Assembly, MatrixLoopsAreMultiplyAddsInRegisters) {
     const std::string path = std::string(FLASHWRIGHT_KERNEL_DIR) + "/" + kernel.name + ".s";
     const Listing listing = read_listing(path);
     ASSERT_FALSE(listing.instructions.empty()) << path;
-    ASSERT_TRUE(listing.frame_pointer) << "else %rbp may point anywhere";
 
     // Dot products and weighted values, at least for keys that are tested one by one; a kernel without terms has them
     // for the interior too.
@@ -127,7 +126,7 @@ TEST_P(Assembly, MatrixLoopsAreMultiplyAddsInRegisters) {
         EXPECT_LE(loop.size(), 2 * multiply_adds + 8) << "more than an instruction beside each multiply-add\n"
                                                       << text(loop);
         for (const std::string &line : loop) {
-            EXPECT_FALSE(touches_stack_with_vectors(line)) << line << "\nin\n" << text(loop);
+            EXPECT_FALSE(touches_stack_with_vectors(listing, line)) << line << "\nin\n" << text(loop);
             if (!is_fma(line)) continue;
             EXPECT_NE(line.find("p", 6), std::string::npos) << "packed, not scalar: " << line;
             for (std::size_t at = line.find("mm"); at != std::string::npos; at = line.find("mm", at + 1))
