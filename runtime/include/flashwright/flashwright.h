@@ -66,7 +66,8 @@ typedef enum flashwright_align {
 } flashwright_align;
 
 /* What a score goes through, in this order: dot product * softmax_scale, soft cap, ALiBi and bias, masks. A key that is
- * hidden (causal, window, key length, mask, a bias of -inf) contributes nothing, whatever K and V hold there. */
+ * hidden (causal, window, key length, mask, a bias of -inf) contributes nothing, whatever K and V hold there. A score
+ * of -inf has weight 0; a row with no other score is one that sees no key. */
 typedef struct flashwright_score_options {
     const double *softmax_scale; /* NULL: 1/sqrt(head_dim). Any finite value */
     int32_t causal;              /* 0 or 1: no key after the diagonal */
