@@ -44,10 +44,10 @@ class BoundedSum {
     static constexpr int kBudget = 4000;  // some 20 microseconds
 
     bool search(int i, std::int64_t target) {
+        if (--budget_ < 0) return true;
         if (target < 0 || target > rest_[i]) return false;
         if (i == size_) return true;
         if (target % divisor_[i] != 0) return false;
-        if (--budget_ < 0) return true;
         const auto [step, count] = terms_[i];
         const std::int64_t missing = target - rest_[i + 1];
         const std::int64_t first = missing > 0 ? (missing + step - 1) / step : 0;
