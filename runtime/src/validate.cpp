@@ -180,7 +180,8 @@ flashwright_status check_position(const flashwright_score_options &score, Forwar
 }
 
 flashwright_status check_key_lengths(const ForwardProblem &problem) {
-    for (std::int64_t i = 0; i < problem.batch; ++i) {
+    const bool one_for_all = problem.key_lengths.strides[kBatch] == 0;
+    for (std::int64_t i = 0; i < (one_for_all ? std::min<std::int64_t>(problem.batch, 1) : problem.batch); ++i) {
         const std::int64_t length = problem.key_count(i);
         if (length < 0 || length > problem.seqlen_k) {
             return make_status(FLASHWRIGHT_INVALID_ARGUMENT,
@@ -228,7 +229,6 @@ flashwright_status check_optional_tensors(const flashwright_score_options &score
         StridedTensor &lengths = problem->key_lengths;
         status = normalise(*score.key_lengths, "key_lengths", kPerBatchForm, FLASHWRIGHT_I32, check_memory, &lengths);
         if (!failed(status)) status = check_extents({{lengths, kBatch, "batch", problem->batch, "q"}});
-        if (!failed(status) && check_memory) status = check_key_lengths(*problem);
     }
     return status;
 }
@@ -320,6 +320,7 @@ flashwright_status validate_forward(const flashwright_forward_args *args, bool c
                                {&problem->q, &problem->k, &problem->v, &problem->bias, &problem->mask,
                                 &problem->key_lengths, &problem->alibi_slopes});
     }
+    if (!failed(status) && check_memory) status = check_key_lengths(*problem);
     return status;
 }
 
