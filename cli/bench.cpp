@@ -5,6 +5,7 @@
 #include "progress.h"
 #include "shape_spec.h"
 #include "statistics.h"
+#include "validators.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -181,8 +182,11 @@ void add_bench(CLI::App &app) {
         ->check(CLI::Range(1, std::numeric_limits<std::int32_t>::max()).description(""))
         ->type_name("N");
     command->add_option("--isa", options->isa, "Force this instruction set: baseline, sse41, avx2, avx512")
+        ->check(not_empty())
         ->type_name("NAME");
-    command->add_option("--kernel", options->kernel, "Force this kernel (see flashwright info)")->type_name("NAME");
+    command->add_option("--kernel", options->kernel, "Force this kernel (see flashwright info)")
+        ->check(not_empty())
+        ->type_name("NAME");
     command->add_flag("--json", options->json, "Print a list of results as JSON");
     command->footer(
         "Example:\n  flashwright bench --threads 1 --shape 1,8,8,1024,1024,64 --shape 1,8,8,1024,1024,64,causal");

@@ -11,8 +11,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <list>
-#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -25,38 +25,75 @@ constexpr std::size_t kLongestTransfer = 1 << 30;  // Linux moves no more than 2
     throw std::runtime_error(fmt::format("{}: {}", what, std::strerror(errno)));
 }
 
-// The file behind symbolic links. A device or a folder is refused: a rename would replace the one, and fails on the
-// other when the rest is already in place.
-std::filesystem::path place_of(const std::string &path) {
+bool is_link(const std::filesystem::path &path) {
     std::error_code error;
-    std::filesystem::path place = std::filesystem::weakly_canonical(path, error);
+    return std::filesystem::is_symlink(std::filesystem::symlink_status(path, error));
+}
+
+// The file behind symbolic links, also where there is none yet.
+std::filesystem::path behind_links(const std::string &path) {
+    std::error_code error;
+    std::filesystem::path place = std::filesystem::absolute(path, error);
+    if (!error) {
+        place = std::filesystem::weakly_canonical(place, error);
+    }
+    while (!error && is_link(place)) {  // to nothing: weakly_canonical stops before it
+        place = place.parent_path() / std::filesystem::read_symlink(place, error);
+        if (!error) {
+            place = std::filesystem::weakly_canonical(place, error);
+        }
+    }
     if (error) {
         throw std::runtime_error(fmt::format("{}: {}", path, error.message()));
     }
+    return place;
+}
+
+// A device or a folder is refused: a rename would replace the one, and fails on the other when the rest is already in
+// place.
+std::filesystem::path place_of(const std::string &path) {
+    std::filesystem::path place = behind_links(path);
+    std::error_code error;
     const auto status = std::filesystem::status(place, error);
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
         throw std::runtime_error(fmt::format("{}: expected a place for a regular file", path));
     }
+    if (access(place.parent_path().c_str(), W_OK | X_OK) != 0) {
+        fail_with_errno(path);
+    }
     return place;
+}
+
+std::vector<std::filesystem::path> places_of(const std::vector<std::string> &paths) {
+    std::vector<std::filesystem::path> places;
+    for (const std::string &path : paths) {
+        std::filesystem::path place = place_of(path);
+        if (std::find(places.begin(), places.end(), place) != places.end()) {
+            throw std::runtime_error(fmt::format("{}: expected a file of its own for each output", path));
+        }
+        places.push_back(std::move(place));
+    }
+    return places;
 }
 
 // A file that is renamed to its place when it is complete, and removed when it is not.
 class PendingFile {
  public:
-    explicit PendingFile(const std::filesystem::path &path)
-        : path_(path),
-          temporary_(path.parent_path() / fmt::format(".{}.{}.tmp", path.filename().string(), getpid())),
-          descriptor_(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
-        if (descriptor_ < 0) {
+    explicit PendingFile(const std::filesystem::path &path) : path_(path), descriptor_(-1) {
+        struct stat old;
+        const bool replaces = stat(path_.c_str(), &old) == 0;
+        const mode_t mode = replaces ? old.st_mode & 0777 : 0666;
+        open_temporary(mode);
+        if (replaces && fchmod(descriptor_, mode) != 0) {  // what the umask took
+            const int error = errno;
+            discard();
+            errno = error;
             fail_with_errno(path_.string());
         }
     }
     ~PendingFile() {
-        if (descriptor_ >= 0) {
-            close(descriptor_);
-        }
         if (!committed_) {
-            unlink(temporary_.c_str());
+            discard();
         }
     }
     PendingFile(const PendingFile &) = delete;
@@ -86,6 +123,23 @@ class PendingFile {
     }
 
  private:
+    // The name is short, as the place's may be as long as names get, and passes over what killed runs left.
+    void open_temporary(mode_t mode) {
+        for (int i = 0; descriptor_ < 0; ++i) {
+            temporary_ = path_.parent_path() / fmt::format(".flashwright-{}-{}.tmp", getpid(), i);
+            descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+            if (descriptor_ < 0 && errno != EEXIST) {
+                fail_with_errno(path_.string());
+            }
+        }
+    }
+    void discard() {
+        if (descriptor_ >= 0) {
+            close(descriptor_);
+        }
+        unlink(temporary_.c_str());
+    }
+
     std::filesystem::path path_, temporary_;
     int descriptor_;
     bool committed_ = false;
@@ -124,19 +178,19 @@ void InputFile::read(void *destination, std::size_t bytes, const std::string &wh
     }
 }
 
+void check_places(const std::vector<std::string> &paths) { places_of(paths); }
+
 void write_files(const std::vector<FileContent> &files) {
     const DeferInterrupt defer;
-    std::set<std::filesystem::path> places;
+    std::vector<std::string> paths;
+    std::transform(files.begin(), files.end(), std::back_inserter(paths), [](const FileContent &f) { return f.path; });
+    const std::vector<std::filesystem::path> places = places_of(paths);
     std::list<PendingFile> pending;
-    for (const FileContent &file : files) {
-        const auto [path, is_new] = places.insert(place_of(file.path));
-        if (!is_new) {
-            throw std::runtime_error(fmt::format("{}: expected a file of its own for each output", file.path));
-        }
-        PendingFile &place = pending.emplace_back(*path);
-        place.write(file.start.data(), file.start.size());
-        place.write(file.rest.data, file.rest.bytes);
-        place.finish();
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        PendingFile &file = pending.emplace_back(places[i]);
+        file.write(files[i].start.data(), files[i].start.size());
+        file.write(files[i].rest.data, files[i].rest.bytes);
+        file.finish();
     }
     for (PendingFile &place : pending) {
         place.commit();

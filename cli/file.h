@@ -32,8 +32,12 @@ struct FileContent {
     } rest;
 };
 
+// Whether write_files can be expected to put a file at each. Throws std::runtime_error.
+void check_places(const std::vector<std::string> &paths);
+
 // Writes each to a temporary file beside its place, then renames all. Until then nothing at the paths has changed, and
-// an error or an interrupt leaves no temporary file. Throws std::runtime_error.
+// an error or an interrupt leaves no temporary file. A file that is replaced hands on its permissions. Throws
+// std::runtime_error.
 void write_files(const std::vector<FileContent> &files);
 
 }  // namespace flashwright

@@ -4,6 +4,7 @@
 #include "machine_info.h"
 #include "machine_peak.h"
 #include "npy.h"
+#include "validators.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -192,6 +193,7 @@ void add_info(CLI::App &app) {
         ->add_option("--explain", options->explain,
                      "Only which kernel the shape B,HQ,HKV,TQ,TK,D[,DV][,causal] gets, "
                      "and why")
+        ->check(not_empty())
         ->type_name("SPEC");
     command->footer("Example:\n  flashwright info --explain 1,8,8,1024,1024,64,causal");
     command->callback([options] { info(*options); });

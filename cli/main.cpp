@@ -2,7 +2,9 @@
 #include "flashwright/flashwright.h"
 #include "interrupt.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -19,8 +21,17 @@ constexpr int kFailed = 1;
 constexpr int kWrongCommandLine = 2;
 
 int fail(const char *message) {
-    fmt::print(stderr, "error: {}\n", message);
+    std::fprintf(stderr, "error: %s\n", message);  // needs no memory and throws nothing
     return kFailed;
+}
+
+// A standard stream that the caller closed stays unusable, instead of becoming the first file that is opened.
+void occupy_standard_streams() {
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (fcntl(stream, F_GETFD) < 0) {
+            open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // takes the lowest free number
+        }
+    }
 }
 
 int run_program(int argc, char **argv) {
@@ -54,6 +65,7 @@ int run_program(int argc, char **argv) {
 }  // namespace flashwright
 
 int main(int argc, char **argv) {
+    flashwright::occupy_standard_streams();
     flashwright::install_interrupt_handler();
     int code;
     try {

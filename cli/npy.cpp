@@ -133,7 +133,7 @@ std::string dtype_name(flashwright_dtype dtype) { return row_of(dtype).name; }
 std::size_t dtype_size(flashwright_dtype dtype) { return row_of(dtype).size; }
 std::string shape_text(const std::vector<std::int64_t> &shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
-NpyArray new_array(const std::string &name, flashwright_dtype dtype, std::vector<std::int64_t> shape) {
+NpyArray planned_array(const std::string &name, flashwright_dtype dtype, std::vector<std::int64_t> shape) {
     NpyArray array;
     array.dtype = dtype;
     array.shape = std::move(shape);
@@ -141,7 +141,18 @@ NpyArray new_array(const std::string &name, flashwright_dtype dtype, std::vector
     if (!byte_count(dtype, array.shape, &bytes)) {
         throw std::runtime_error(fmt::format("{} {} is larger than any memory", name, shape_text(array.shape)));
     }
-    array.data = std::make_unique<std::byte[]>(bytes);
+    return array;
+}
+
+void allocate(NpyArray &planned) {
+    std::size_t bytes = 0;
+    byte_count(planned.dtype, planned.shape, &bytes);
+    planned.data = std::make_unique<std::byte[]>(bytes);
+}
+
+NpyArray new_array(const std::string &name, flashwright_dtype dtype, std::vector<std::int64_t> shape) {
+    NpyArray array = planned_array(name, dtype, std::move(shape));
+    allocate(array);
     return array;
 }
 

@@ -22,7 +22,9 @@ std::string dtype_name(flashwright_dtype dtype);  // f32, f64, bool, i32
 std::size_t dtype_size(flashwright_dtype dtype);
 std::string shape_text(const std::vector<std::int64_t> &shape);  // [2, 3]
 
-// A zeroed array in C order. `name` is what the message calls it if it is too large.
+// An array in C order without memory. `name` is what the message calls it if it is too large.
+NpyArray planned_array(const std::string &name, flashwright_dtype dtype, std::vector<std::int64_t> shape);
+void allocate(NpyArray &planned);  // zeroed
 NpyArray new_array(const std::string &name, flashwright_dtype dtype, std::vector<std::int64_t> shape);
 
 // Throws std::runtime_error that names the file, what was expected and what came.

@@ -1,9 +1,9 @@
 #include "progress.h"
 
+#include "message.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
-
-#include <cstdio>
 
 namespace flashwright {
 
@@ -14,7 +14,7 @@ void Progress::step(const std::string &text) {
     if (terminal_) {
         show(text);
     } else {
-        fmt::print(stderr, "{}\n", text);
+        print_message(text + "\n");
     }
 }
 
@@ -31,6 +31,6 @@ void Progress::clear() {
 }
 
 // Back to the start of the line, and erases what was there before.
-void Progress::show(const std::string &line) { fmt::print(stderr, "\r\x1b[K{}", line); }
+void Progress::show(const std::string &line) { print_message("\r\x1b[K" + line); }
 
 }  // namespace flashwright

@@ -3,11 +3,13 @@
 #include "clocks.h"
 #include "commands.h"
 #include "exact_attention.h"
+#include "file.h"
+#include "message.h"
 #include "tensor_files.h"
+#include "validators.h"
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -77,6 +79,11 @@ void run_forward(const ForwardOptions &options) {
     if (options.backend != "cpu") {
         throw std::runtime_error(fmt::format("backend: expected cpu, the only one built, got {}", options.backend));
     }
+    std::vector<std::string> places = {options.out};
+    if (!options.lse.empty()) {
+        places.push_back(options.lse);
+    }
+    check_places(places);
     const TensorFile q("q", options.q, 2), k("k", options.k, 2), v("v", options.v, 2);
     const flashwright_dtype dtype = q.array().dtype;
     if (!options.dtype.empty() && options.dtype != dtype_name(dtype)) {
@@ -85,23 +92,27 @@ void run_forward(const ForwardOptions &options) {
     }
     std::vector<std::int64_t> rows = q.array().shape;
     rows.pop_back();
-    const NpyArray lse = new_array("lse", dtype, rows);
+    NpyArray lse = planned_array("lse", dtype, rows);
     rows.push_back(v.array().shape.back());
-    const NpyArray out = new_array("out", dtype, rows);
+    NpyArray out = planned_array("out", dtype, rows);
 
     ScoreFiles files;
-    const flashwright_forward_args args = {q.tensor(),
-                                           k.tensor(),
-                                           v.tensor(),
-                                           tensor_of("out", out),
-                                           tensor_of("lse", lse),
-                                           score_options(options, files)};
+    flashwright_forward_args args = {q.tensor(),
+                                     k.tensor(),
+                                     v.tensor(),
+                                     tensor_of("out", out),
+                                     tensor_of("lse", lse),
+                                     score_options(options, files)};
     const flashwright_execution how = execution(options);
     std::int32_t kernel = -1;
     check(flashwright_forward_choice(&args, &how, &kernel, nullptr, 0));
+    allocate(out);
+    allocate(lse);
+    args.out.data = out.data.get();
+    args.softmax_lse.data = lse.data.get();
     const double start = wall_seconds();
     check(flashwright_forward(&args, &how));
-    fmt::print(stderr, "{}: {:.3g} ms\n", flashwright_kernel(kernel).name, 1e3 * (wall_seconds() - start));
+    print_message(fmt::format("{}: {:.3g} ms\n", flashwright_kernel(kernel).name, 1e3 * (wall_seconds() - start)));
     if (options.verify) {
         verify(args);
     }
@@ -118,6 +129,7 @@ void add_tensor_options(CLI::App &command, ForwardOptions &options) {
     command.add_option("--v", options.v, "Values, [batch, heads_kv, seqlen_k, head_dim_v]")->required()->type_name("F");
     command.add_option("--out", options.out, "Where the output goes")->required()->type_name("F");
     command.add_option("--lse", options.lse, "Where the logarithm of each row's sum of exponentials goes")
+        ->check(not_empty())
         ->type_name("F");
 }
 
@@ -131,26 +143,35 @@ void add_score_options(CLI::App &command, ForwardOptions &options) {
                              ->check(CLI::IsMember({"top-left", "bottom-right"}).description(""))
                              ->type_name("top-left|bottom-right");
     command.add_option("--diagonal", options.diagonal, "Or explicitly: query i meets key i + N")
+        ->check(fits_int64())
         ->excludes(align)
         ->type_name("N");
     command
         .add_option("--window", options.window, "Keys from LEFT before to RIGHT after the diagonal; -1 is unlimited")
         ->delimiter(',')
+        ->check(fits_int64())
         ->type_name("LEFT,RIGHT");
     command.add_option("--key-lengths", options.key_lengths, "int32 [batch]: keys at and past it do not exist")
+        ->check(not_empty())
         ->type_name("F");
     command.add_option("--bias", options.bias, "Added to scores, [batch|1, heads|1, seqlen_q|1, seqlen_k]")
+        ->check(not_empty())
         ->type_name("F");
-    command.add_option("--mask", options.mask, "Boolean, true is seen, same shapes")->type_name("F");
+    command.add_option("--mask", options.mask, "Boolean, true is seen, same shapes")
+        ->check(not_empty())
+        ->type_name("F");
     command.add_option("--softcap", options.softcap, "Scores become X*tanh(score/X)")->type_name("X");
     command.add_option("--alibi", options.alibi, "One slope a head, times -(distance to the diagonal's key)")
+        ->check(not_empty())
         ->type_name("F");
 }
 
 void add_execution_options(CLI::App &command, ForwardOptions &options) {
-    CLI::Option *kernel =
-        command.add_option("--kernel", options.kernel, "Force this kernel (see flashwright info)")->type_name("NAME");
+    CLI::Option *kernel = command.add_option("--kernel", options.kernel, "Force this kernel (see flashwright info)")
+                              ->check(not_empty())
+                              ->type_name("NAME");
     command.add_option("--key-block", options.key_block, "Force N keys a block, N >= 1, by the portable kernel")
+        ->check(fits_int64())
         ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()).description(""))
         ->excludes(kernel)
         ->type_name("N");
@@ -158,6 +179,7 @@ void add_execution_options(CLI::App &command, ForwardOptions &options) {
         ->check(CLI::Range(1, std::numeric_limits<std::int32_t>::max()).description(""))
         ->type_name("N");
     command.add_option("--isa", options.isa, "Force this instruction set: baseline, sse41, avx2, avx512")
+        ->check(not_empty())
         ->type_name("NAME");
     command.add_option("--backend", options.backend, "Where to run: cpu")->type_name("NAME");
     command.add_option("--dtype", options.dtype, "What the tensors must be")

@@ -1,5 +1,6 @@
 #include "check_status.h"
 #include "commands.h"
+#include "file.h"
 #include "tensor_files.h"
 
 #include <memory>
@@ -12,6 +13,7 @@ struct MergePaths {
 };
 
 void run_merge(const MergePaths &paths) {
+    check_places({paths.out, paths.lse});
     const TensorFile out_a("out_a", paths.out_a), lse_a("lse_a", paths.lse_a);
     const TensorFile out_b("out_b", paths.out_b), lse_b("lse_b", paths.lse_b);
     const NpyArray out = new_array("out", out_a.array().dtype, out_a.array().shape);

@@ -1,5 +1,6 @@
 #include "check_status.h"
 #include "commands.h"
+#include "file.h"
 #include "tensor_files.h"
 
 #include <memory>
@@ -16,6 +17,7 @@ NpyArray array_like(const std::string &name, const TensorFile &file) {
 }
 
 void run_step(const StepPaths &paths) {
+    check_places({paths.m_out, paths.l_out, paths.acc_out});
     const TensorFile m("m", paths.m), l("l", paths.l), acc("acc", paths.acc);
     const TensorFile scores("scores", paths.scores), v("v", paths.v);
     const NpyArray m_out = array_like("m_out", m), l_out = array_like("l_out", l), acc_out = array_like("acc_out", acc);
@@ -43,7 +45,7 @@ void add_run_step(CLI::App &run) {
     file("--l", paths->l, "Sum of exp(score - m) so far, likewise; 0 at the start");
     file("--acc", paths->acc, "Sum of exp(score - m) v so far, [batch, heads, seqlen_q, head_dim_v]; 0 at the start");
     file("--scores", paths->scores, "Scaled scores of the block, [batch, heads, seqlen_q, block]; -inf hides a key");
-    file("--v", paths->v, "Values of the block, [batch, heads, block, head_dim_v]");
+    file("--v", paths->v, "Values of the block, [batch, heads_kv, block, head_dim_v]");
     file("--m-out", paths->m_out, "Where the new m goes");
     file("--l-out", paths->l_out, "Where the new l goes");
     file("--acc-out", paths->acc_out, "Where the new acc goes; attention is acc / l");

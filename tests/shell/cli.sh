@@ -159,6 +159,18 @@ expect 2 run forward "${all[@]}" --softcap
 expect 2 run forward "${all[@]}" --dtype f9
 expect 2 run forward "${all[@]}" --unknown
 expect 2 run forward "${all[@]}" left over
+for option in --diagonal=99999999999999999999 --diagonal=-9223372036854775809 --window=9223372036854775808,0 \
+    --window=0,-9223372036854775809 --key-block=9223372036854775808; do
+    expect 2 run forward "${all[@]}" $option
+done
+for option in --isa --kernel --lse --key-lengths --bias --mask --alibi; do
+    expect 2 run forward "${all[@]}" $option ''
+done
+expect 2 info --explain ''
+expect 2 bench --isa ''
+expect 2 bench --kernel ''
+absent never.npy
+expect 0 run forward "${qkv[@]}" --out out.npy --diagonal 9223372036854775807 --window 9223372036854775807,-1
 
 # failures
 expect 1 run forward --q none.npy --k k.npy --v v.npy --out never.npy
@@ -229,11 +241,50 @@ for delay in 0.001 0.003 0.005 0.01 0.02 0.03; do
     { timeout -s KILL $delay "$FLASHWRIGHT_BIN" run forward "${recorded[@]}" --out files/out.npy; } >/dev/null 2>&1
     [ "$(head -c 3 files/out.npy)" = old ] || cmp -s files/out.npy real.npy || fail "a killed run left part of a file"
 done
-find files -name '*.npy*' ! -name out.npy -size +0 -mmin +1 | grep . && fail "temporary files were left"
+rm -f files/.flashwright-*.tmp
 expect 0 run forward "${recorded[@]}" --out files/out.npy
 cmp files/out.npy real.npy || fail "the output was not replaced"
+(for i in 0 1 2; do echo left >files/.flashwright-$BASHPID-$i.tmp; done && exec "$FLASHWRIGHT_BIN" run forward "${qkv[@]}" --out files/same_pid.npy 2>stderr) ||
+    fail "what a killed run left is in the way: $(cat stderr)"
+cat files/.flashwright-*.tmp | grep -v left && fail "a file of another run was changed"
+rm files/.flashwright-*.tmp files/same_pid.npy
+long=files/$(printf '%0251d' 0).npy
+expect 0 run forward "${qkv[@]}" --out "$long"
+values "$long" f8 "${dense_out[@]}"
+chmod 604 files/out.npy
+(umask 077 && expect 0 run forward "${qkv[@]}" --out files/out.npy --lse files/lse.npy)
+[ "$(stat -c %a files/out.npy files/lse.npy | xargs)" = "604 600" ] || fail "permissions: $(stat -c %a files/*.npy | xargs)"
+ln -s second files/first
+ln -s ../target.npy files/second
+expect 0 run forward "${qkv[@]}" --out files/first
+values target.npy f8 "${dense_out[@]}"
+[ -L files/first ] && [ -L files/second ] || fail "a symbolic link was replaced"
+ln -s loop files/loop
+expect 1 run forward "${all[@]:0:6}" --out files/loop
+expect 1 run forward "${qkv[@]}" --out files/twice.npy --lse files/../files/twice.npy
+expect 1 run forward "${qkv[@]}" --out files
+find files -name '.*' -type f | grep . && fail "temporary files were left"
 expect 0 run forward --q q.npy --k k.npy --v v.npy --out q.npy # an output may replace its input
 values q.npy f8 "${dense_out[@]}"
+
+# messages that nobody can read
+no_stderr() { # CODE REDIRECTION ARGUMENT...
+    local expected=$1 redirection=$2 code=0
+    shift 2
+    eval '"$FLASHWRIGHT_BIN" "$@" >stdout </dev/null' "$redirection" || code=$?
+    [ $code -eq "$expected" ] || fail "$* $redirection: exit code $code, expected $expected"
+}
+for redirection in '2>/dev/full' '2>&-' '2>&- <&-'; do
+    rm -f unread.npy
+    no_stderr 0 "$redirection" run forward "${recorded[@]}" --out unread.npy
+    cmp unread.npy real.npy || fail "the result without messages"
+    no_stderr 1 "$redirection" run forward --q none.npy --k k.npy --v v.npy --out never.npy
+    no_stderr 2 "$redirection" run forward --nothing
+    no_stderr 0 "$redirection" bench --shape 1,1,1,8,8,8 --threads 1
+done
+no_stderr 1 '>/dev/full' info
+no_stderr 1 '>&-' info
+absent never.npy
 
 # info and bench
 expect 0 info

@@ -1,0 +1,26 @@
+#include "validators.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+
+namespace flashwright {
+
+CLI::Validator not_empty() {
+    return CLI::Validator(
+        [](const std::string &text) { return std::string(text.empty() ? "expected a value, got none" : ""); }, "");
+}
+
+CLI::Validator fits_int64() {
+    return CLI::Validator(
+        [](const std::string &text) {
+            errno = 0;
+            std::strtoll(text.c_str(), nullptr, 0);
+            return errno == ERANGE ? fmt::format("expected an integer of 64 bits, got {}", text) : std::string();
+        },
+        "");
+}
+
+}  // namespace flashwright
