@@ -180,8 +180,9 @@ flashwright_status check_position(const flashwright_score_options &score, Forwar
 }
 
 flashwright_status check_key_lengths(const ForwardProblem &problem) {
-    const bool one_for_all = problem.key_lengths.strides[kBatch] == 0;
-    for (std::int64_t i = 0; i < (one_for_all ? std::min<std::int64_t>(problem.batch, 1) : problem.batch); ++i) {
+    const bool all_are_one = problem.key_lengths.strides[kBatch] == 0;
+    const std::int64_t count = all_are_one ? std::min<std::int64_t>(problem.batch, 1) : problem.batch;
+    for (std::int64_t i = 0; i < count; ++i) {
         const std::int64_t length = problem.key_count(i);
         if (length < 0 || length > problem.seqlen_k) {
             return make_status(FLASHWRIGHT_INVALID_ARGUMENT,
