@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
-#include <regex>
 
 namespace flashwright::test {
 
@@ -22,9 +22,15 @@ bool is_fma(const std::string &line) { return starts_with(line, "vfmadd") || sta
 
 // An instruction that computes on vectors and is no multiply-add: loads, stores, moves and broadcasts do not count.
 bool is_other_arithmetic(const std::string &line) {
-    static const std::regex arithmetic(
-        R"(v(add|sub|mul|div|max|min|cmp|sqrt|and|or|xor|blend|perm|shuf|unpck|cvt|rnd|rnds|insert|extract|p)\w*\s.*)");
-    return std::regex_match(line, arithmetic);
+    static const char *const kinds[] = {"vadd",  "vsub", "vmul",    "vdiv",     "vmax",   "vmin",  "vcmp",
+                                        "vsqrt", "vand", "vor",     "vxor",     "vblend", "vperm", "vshuf",
+                                        "vrnd",  "vcvt", "vinsert", "vextract", "vp",     "vunpck"};
+    return std::any_of(std::begin(kinds), std::end(kinds), [&](const char *kind) { return starts_with(line, kind); });
+}
+
+// What a jump names; empty for other instructions.
+std::string jump_target(const std::string &line) {
+    return line[0] == 'j' ? line.substr(line.find_last_of(" \t") + 1) : "";
 }
 
 struct Listing {
@@ -44,7 +50,7 @@ Listing read_listing(const std::string &path) {
             listing.labels[line.substr(0, line.find(':'))] = listing.instructions.size();
         } else if (line[1] != '.') {
             listing.instructions.push_back(line.substr(1));
-            if (std::regex_match(line, std::regex(R"(\tmovq\s+%rsp, %rbp)"))) listing.frame_pointer = true;
+            if (line == "\tmovq\t%rsp, %rbp") listing.frame_pointer = true;
         }
     }
     return listing;
@@ -53,11 +59,8 @@ Listing read_listing(const std::string &path) {
 // The innermost loops: from the target of a backward jump to the jump, with no other such loop inside.
 std::vector<Lines> innermost_loops(const Listing &listing) {
     std::vector<std::pair<std::size_t, std::size_t>> loops;
-    const std::regex jump(R"(j\w+\s+(\S+))");
     for (std::size_t i = 0; i < listing.instructions.size(); i++) {
-        std::smatch match;
-        if (!std::regex_match(listing.instructions[i], match, jump)) continue;
-        const auto target = listing.labels.find(match[1]);
+        const auto target = listing.labels.find(jump_target(listing.instructions[i]));
         if (target != listing.labels.end() && target->second <= i) loops.emplace_back(target->second, i);
     }
     std::vector<Lines> innermost;
