@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "../../schedules/cpu_simd_tiles.h"
+
 struct halide_buffer_t;
 
 namespace flashwright {
@@ -43,11 +45,6 @@ enum class Op { forward, merge, step };
 
 // Score terms a forward kernel may hold besides scale and position (bits).
 enum Terms : unsigned { kSoftcap = 1, kAlibi = 2, kBias = 4, kMask = 8 };
-
-// schedules/cpu_simd_tiles.h says what they are.
-struct CpuSimdTiles {
-    std::int32_t block_q, block_k, row_vectors, tile_d, tile_k, tile_v;
-};
 
 struct Kernel {
     const char *name;

@@ -1,0 +1,111 @@
+#include "commands.h"
+#include "interrupt.h"
+#include "progress.h"
+#include "tune.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <memory>
+
+namespace flashwright {
+namespace {
+
+struct TuneArguments {
+    TuneOptions options;
+    std::vector<std::string> ops, shapes;
+    std::string budget = "10m";
+};
+
+// 90, 90s, 10m, 1.5h
+double parse_budget(const std::string &text) {
+    std::size_t end = 0;
+    double value = 0;
+    try {
+        value = std::stod(text, &end);
+    } catch (const std::exception &) {
+    }
+    const std::string unit = text.substr(end);
+    const double factor = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+    if (end == 0 || factor == 0 || !(value > 0) || !std::isfinite(value))
+        throw std::invalid_argument(fmt::format("budget: expected a time such as 90s, 10m or 1h, got \"{}\"", text));
+    return value * factor;
+}
+
+void print_kernel(const TunedKernel &kernel) {
+    fmt::print("{} {} {}: {} of {} candidates tried", kernel.family.op, kernel.family.dtype, kernel.family.isa,
+               kernel.tried, kernel.space_size);
+    for (const auto &[verdict, count] : kernel.failures) fmt::print(", {} {}", count, verdict);
+    fmt::print("\n");
+    for (std::size_t i = 0; i < kernel.rows.size(); ++i) {
+        const TunedRow &row = kernel.rows[i];
+        fmt::print("  {:<28} {:<4} {:>6.1f} % of the default's time ({:.1f} to {:.1f}, {} pairs, noise {:.1f} %)",
+                   to_string(row.shape), row.win ? "win" : "tie", 100 * row.ratio, 100 * row.interval.low,
+                   100 * row.interval.high, row.pairs, 100 * row.noise_floor);
+        if (row.win) {
+            for (std::size_t p = 0; p < kernel.parameters.size(); ++p)
+                fmt::print(" {}={}", kernel.parameters[p], kernel.points[i][p]);
+        } else {
+            fmt::print(" the default stays");
+        }
+        fmt::print("\n");
+    }
+}
+
+void run_tune(TuneArguments &arguments) {
+    TuneOptions &options = arguments.options;
+    options.budget_seconds = parse_budget(arguments.budget);
+    if (arguments.shapes.empty()) options.shapes = default_shapes();
+    for (const std::string &shape : arguments.shapes) options.shapes.push_back(parse_shape_spec(shape));
+    const DeferInterrupt defer;
+    Progress progress;
+    const TuneListener listener = {[&](const std::string &text) { progress.step(text); },
+                                   [&](const std::string &text) { progress.detail(text); },
+                                   [&](const std::string &text) {
+                                       progress.clear();
+                                       fmt::print(stderr, "warning: {}\n", text);
+                                   }};
+    const TuneOutcome outcome = tune(options, listener, interrupt_requested);
+    progress.clear();
+    for (const TunedKernel &kernel : outcome.kernels) print_kernel(kernel);
+    if (outcome.written) {
+        fmt::print("Winners in {}, all results in {}. To build with them: cmake -DFLASHWRIGHT_CONFIG={} …\n", options.output,
+                   outcome.results_path, options.output);
+    }
+    std::fflush(stdout);
+}
+
+}  // namespace
+
+void add_tune(CLI::App &app) {
+    auto arguments = std::make_shared<TuneArguments>();
+    TuneOptions &options = arguments->options;
+    CLI::App *command = app.add_subcommand("tune", "Search the tiles of the kernels for this machine");
+    command->add_option("--output", options.output, "Winners file; shapes that it holds already stay")->required()->type_name("F");
+    command->add_option("--results", options.results, "All measurements (OUTPUT with .t4.json)")->type_name("F");
+    command->add_flag("--resume", options.resume, "Go on with the journal of the run before");
+    command->add_option("--op", arguments->ops, "Operations (forward)")
+        ->check(CLI::IsMember({"forward"}).description(""))
+        ->type_name("forward");
+    command->add_option("--dtype", options.dtypes, "Element types (all)")
+        ->check(CLI::IsMember({"f32", "f64"}).description(""))
+        ->type_name("f32|f64");
+    command->add_option("--shape", arguments->shapes, "B,HQ,HKV,TQ,TK,D[,DV][,causal]; a set of six without it")->type_name("SPEC");
+    command->add_option("--isa", options.isas, "Instruction sets (the best of this CPU)")->type_name("NAME");
+    command->add_option("--budget", arguments->budget, "Time in all, about (10m)")->type_name("TIME");
+    command->add_option("--candidates", options.candidates, "At most so many a kernel")->type_name("N");
+    command->add_option("--patience", options.patience, "End after so many without a better one (160)")->type_name("N");
+    command->add_option("--max-variants", options.max_variants, "Variants a kernel besides the default (4)")
+        ->check(CLI::Range(1, 64).description(""))
+        ->type_name("K");
+    command->add_option("--strategy", options.strategy, "auto, exhaustive, random or local (auto)")
+        ->check(CLI::IsMember(strategy_names()).description(""))
+        ->type_name("S");
+    command->add_option("--seed", options.seed, "Of all that is drawn at random (1)")->type_name("N");
+    command->add_option("--jobs", options.jobs, "Compilations at once (the processors)")->check(CLI::Range(1, 1024).description(""))->type_name("N");
+    command->footer("Example:\n  flashwright tune --output winners.json --dtype f32 --shape 1,8,8,1024,1024,64 --budget 2m");
+    command->callback([arguments] { run_tune(*arguments); });
+}
+
+}  // namespace flashwright
