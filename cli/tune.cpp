@@ -104,6 +104,13 @@ void add_tune(CLI::App &app) {
         ->type_name("S");
     command->add_option("--seed", options.seed, "Of all that is drawn at random (1)")->type_name("N");
     command->add_option("--jobs", options.jobs, "Compilations at once (the processors)")->check(CLI::Range(1, 1024).description(""))->type_name("N");
+    command->add_option("--compile-limit", options.compile_seconds, "Longest compilation, in seconds (60)")
+        ->check(CLI::PositiveNumber.description(""))
+        ->type_name("S");
+    command->add_option("--run-limit", options.run_seconds, "Longest that a candidate may be silent, in seconds (20)")
+        ->check(CLI::PositiveNumber.description(""))
+        ->type_name("S");
+    command->add_flag("--keep-duplicates", options.keep_duplicates, "Time candidates whose code equals another's too");
     command->footer("Example:\n  flashwright tune --output winners.json --dtype f32 --shape 1,8,8,1024,1024,64 --budget 2m");
     command->callback([arguments] { run_tune(*arguments); });
 }

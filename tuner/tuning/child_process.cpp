@@ -22,7 +22,7 @@ namespace flashwright {
 namespace {
 
 constexpr int kFailedExit = 1;
-constexpr int kMemoryExit = 97;   // std::bad_alloc reached the top
+constexpr int kMemoryExit = 97;  // an allocation failed
 constexpr int kNoProgramExit = 98;
 constexpr int kPollMilliseconds = 50;
 
@@ -125,11 +125,10 @@ ChildOutcome run_in_child(const ChildLimits &limits, const std::function<void(co
     if (child == 0) {
         close(ends[0]);
         become_child(parent, limits, "/dev/null");
+        std::set_new_handler([] { _exit(kMemoryExit); });  // whatever is on the stack
         int code = 0;
         try {
             body(RecordSender(ends[1]));
-        } catch (const std::bad_alloc &) {
-            code = kMemoryExit;
         } catch (...) {
             code = kFailedExit;
         }

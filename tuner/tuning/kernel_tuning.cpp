@@ -102,7 +102,7 @@ KernelTuning::KernelTuning(const TuneOptions &options, const KernelFamily &famil
       stop_requested_(std::move(stop_requested)),
       space_(forward_search_space(machine_of(family), smallest_of(options.shapes), family.default_tiles)),
       default_point_(space_.find(point_of(family.default_tiles))),
-      trials_(dtype_named(family.dtype), family.isa, options.shapes, stop_requested_),
+      trials_(dtype_named(family.dtype), family.isa, options.shapes, options.run_seconds, stop_requested_),
       history_(space_.size(), options.shapes.size()), default_seconds_(options.shapes.size()),
       best_seconds_(options.shapes.size()), noise_floor_(options.shapes.size()) {}
 

@@ -19,7 +19,6 @@ namespace {
 constexpr double kSampleSeconds = 3e-3;   // at least, so that the clock and a cold start do not count
 constexpr double kTimedOperations = 1e9;  // heads beyond this much work only repeat what was measured
 constexpr double kSlowFactor = 4;
-constexpr double kLeastSilence = 20;      // seconds: the machine may be busy with other things
 constexpr double kSilencePerOperation = 100e-9;  // of one call: a hundredth of the slowest kernel's speed
 constexpr std::uint64_t kMemory = std::uint64_t{4} << 30;
 
@@ -119,10 +118,10 @@ Verdict verdict_of(ChildEnd end) {
 }
 
 Trials::Trials(flashwright_dtype dtype, std::string isa, const std::vector<ShapeSpec> &shapes,
-               StopRequested stop_requested)
+               double silent_seconds, StopRequested stop_requested)
     : dtype_(dtype), isa_(std::move(isa)), shapes_(shapes), calls_(shapes.size(), 1),
       problems_(check_problems(dtype, shapes)), stop_requested_(std::move(stop_requested)),
-      limits_{kLeastSilence, kMemory} {
+      limits_{silent_seconds, kMemory} {
     std::transform(shapes.begin(), shapes.end(), std::back_inserter(timed_shapes_), timed_shape);
     for (const ShapeSpec &shape : timed_shapes_) {
         limits_.silent_seconds = std::max(limits_.silent_seconds, kSilencePerOperation * forward_flops(shape));

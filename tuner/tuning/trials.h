@@ -45,7 +45,9 @@ struct PairTimes {
 
 class Trials {
  public:
-    Trials(flashwright_dtype dtype, std::string isa, const std::vector<ShapeSpec> &shapes, StopRequested stop_requested);
+    // `silent_seconds`: what a call may take at least; more for shapes that need it.
+    Trials(flashwright_dtype dtype, std::string isa, const std::vector<ShapeSpec> &shapes, double silent_seconds,
+           StopRequested stop_requested);
 
     // Compares with exact attention, then warms up and times one call of each shape; `best_seconds` by shape, 0 for unknown:
     // more than four times that is `slow`.

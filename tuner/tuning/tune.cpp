@@ -16,7 +16,7 @@
 namespace flashwright {
 namespace {
 
-constexpr ChildLimits kBuildLimits = {60, std::uint64_t{8} << 30};
+constexpr std::uint64_t kBuildMemory = std::uint64_t{8} << 30;
 
 // winners.json → winners.t4.json
 std::string results_path(const TuneOptions &options) {
@@ -44,7 +44,7 @@ TuneOutcome tune(const TuneOptions &options, const TuneListener &listener, const
     const GeneratorProgram generator = find_generator();
     const int jobs = options.jobs > 0 ? options.jobs : hardware().cores;
     CandidateBuilder builder(generator, options.build_cache.empty() ? default_build_cache() : options.build_cache, jobs,
-                             kBuildLimits);
+                             {options.compile_seconds, kBuildMemory});
     const nlohmann::json identity = {{"machine", hardware().exact}, {"generator_hash", generator.hash}};
     Journal journal(outcome.results_path + ".journal", identity, options.resume);
     if (journal.foreign() > 0)

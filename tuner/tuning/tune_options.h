@@ -21,6 +21,7 @@ struct TuneOptions {
     std::uint32_t seed = 1;
     int jobs = 0;  // compilations at once; 0: the processors
     bool resume = false;
+    double compile_seconds = 60, run_seconds = 20;  // limits: of one compilation; of a candidate that says nothing
     bool keep_duplicates = false;  // time candidates whose object is equal to another's
     std::string output, results, warm_start;
     std::string build_cache;
