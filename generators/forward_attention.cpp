@@ -68,7 +68,7 @@ void ForwardAttention::add_blocks(const std::string &name, const KeyBlocks &bloc
     }
     scores(row, j, block) = score;
 
-    ScoredBlocks path{dots, d, BlockSoftmax(name, vars, blocks, scores, seen, v)};
+    ScoredBlocks path{terms, dots, d, BlockSoftmax(name, vars, blocks, scores, seen, v)};
     const BlockSoftmax &softmax = path.softmax;
     state.add_blocks("step_" + name, blocks.count, [&](const Expr &b) { return softmax.part(b); });
     paths.push_back(path);

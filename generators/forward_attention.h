@@ -53,6 +53,7 @@ private:
 
 // One segment of attention forward: the dot products, the score terms and the softmax of its blocks.
 struct ScoredBlocks {
+    ScoreTerms terms;
     Halide::Func dots;
     Halide::RDom over_head_dim;
     BlockSoftmax softmax;

@@ -55,14 +55,17 @@ public:
         }
         ForwardAttention attention(queries, [&](Expr key, Expr d) { return k(d, key); },
                                    [&](Expr key, Expr d) { return v(d, key); }, head_dim, head_dim_v);
-        const ScoreTerms interior = chosen_terms(last_row);
+        const ScoreTerms interior = chosen_terms("interior", last_row);
         if (!any_seen_from_memory(interior)) {
             attention.add_blocks("interior", {interior_begin, interior_block, interior_count}, interior);
         }
-        ScoreTerms masked = interior;
-        masked.push_back(position_term(lo_offset, hi_offset, key_count));
-        attention.add_blocks("left", {left_begin, left_block, left_count}, masked);
-        attention.add_blocks("right", {right_begin, right_block, right_count}, masked);
+        auto masked_terms = [&](const std::string &name) {
+            ScoreTerms masked = chosen_terms(name, last_row);
+            masked.push_back(position_term(lo_offset, hi_offset, key_count));
+            return masked;
+        };
+        attention.add_blocks("left", {left_begin, left_block, left_count}, masked_terms("left"));
+        attention.add_blocks("right", {right_begin, right_block, right_count}, masked_terms("right"));
         attention.state.finish();
         auto normalised = [&](const Expr &row, const Expr &d) { return attention.state.normalised(row, d); };
         if (tile_d == 1) {
@@ -90,8 +93,10 @@ private:
         return ("+" + terms.value() + "+").find("+" + name + "+") != std::string::npos;
     }
 
-    ScoreTerms chosen_terms(const Expr &last_row) {
+    // The terms of one segment; what they read from memory are Funcs of its own.
+    ScoreTerms chosen_terms(const std::string &segment, const Expr &last_row) {
         const Type type = dtype;
+        const Var key("key");
         ScoreTerms list;
         if (has_term("softcap")) {
             list.push_back(softcap_term(cast(type, softcap)));
@@ -100,10 +105,14 @@ private:
             list.push_back(alibi_term(cast(type, alibi_slope), diagonal_offset));
         }
         if (has_term("bias")) {
-            list.push_back(bias_term([=](const ScoreIndex &at) { return bias(at.key, min(at.row, last_row)); }));
+            Func tile("bias_" + segment);
+            tile(row, key) = bias(key, min(row, last_row));
+            list.push_back(bias_term(tile));
         }
         if (has_term("mask")) {
-            list.push_back(mask_term([=](const ScoreIndex &at) { return mask(at.key, min(at.row, last_row)); }));
+            Func tile("mask_" + segment);
+            tile(row, key) = mask(key, min(row, last_row));
+            list.push_back(mask_term(tile));
         }
         return list;
     }

@@ -36,7 +36,7 @@ class AllocateFromScratch : public IRMutator {
         return LetStmt::make(op->name, memory, Block::make(body, Evaluate::make(release)));
     }
 
-    Stmt visit(const Free *op) override {
+    Stmt visit(const Free *) override {
         return Evaluate::make(0);
     }
 };

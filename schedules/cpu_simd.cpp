@@ -51,6 +51,20 @@ LoopLevel block_loop(OnlineSoftmax &state, int update) {
     return LoopLevel(state.state, state.steps[update].y);
 }
 
+// What terms read from memory is read once a block, and so is what comes of it.
+void schedule_terms(ScoredBlocks &path, const LoopLevel &block, const CpuSimdTiles &tiles, int lanes) {
+    std::vector<Func> once_a_block;
+    for (const ScoreTerm &term : path.terms) {
+        once_a_block.insert(once_a_block.end(), term.reads.begin(), term.reads.end());
+    }
+    if (any_seen_from_memory(path.terms)) {
+        once_a_block.push_back(path.softmax.seen);
+    }
+    for (Func &f : once_a_block) {
+        f.compute_at(block).bound(path.softmax.vars.row, 0, tiles.block_q).vectorize(path.softmax.vars.row, lanes);
+    }
+}
+
 }  // namespace
 
 void schedule_block_softmax_cpu(BlockSoftmax &p, OnlineSoftmax &state, int update, const CpuSimdTiles &tiles, int lanes) {
@@ -73,8 +87,14 @@ void schedule_forward_cpu(ForwardAttention &a, const CpuSimdTiles &tiles, int la
     for (int n = 0; n < (int)a.paths.size(); n++) {
         ScoredBlocks &path = a.paths[n];
         const LoopLevel block = block_loop(a.state, n);
+        schedule_terms(path, block, tiles, lanes);
         schedule_register_tiles(path.dots, path.softmax.scores, a.vars.row, a.vars.j, path.over_head_dim, block, tiles,
                                 tiles.tile_k, lanes);
+        for (const ScoreTerm &term : path.terms) {
+            if (term.unused.defined()) {
+                path.softmax.scores.specialize(term.unused);
+            }
+        }
         schedule_block_softmax_cpu(path.softmax, a.state, n, tiles, lanes);
     }
 }

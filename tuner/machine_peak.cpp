@@ -164,11 +164,7 @@ double time_on_threads(int threads, Work work) {
 }
 
 std::size_t bandwidth_buffer_bytes() {
-    std::int64_t last_cache = 0;
-    for (const CacheInfo &cache : machine_info().caches) {
-        last_cache = std::max(last_cache, cache.bytes);
-    }
-    return static_cast<std::size_t>(std::max<std::int64_t>(4 * last_cache, 256 << 20));
+    return static_cast<std::size_t>(std::max<std::int64_t>(4 * last_cache_bytes(), 256 << 20));
 }
 
 }  // namespace

@@ -99,8 +99,7 @@ class ForwardCall {
             char *lse_row = direct_lse ? nullptr : allocate_lse_row(scratch);
             if (!direct_lse) lse.set_row_memory(lse_row, problem_.dtype);
             for (TileBuffer *buffer : {&q, &bias, &mask, &out, &lse}) buffer->move_to(row, rows);
-            if (tile + 1 < task.tile_end) q.prefetch(row + block_q, std::min(block_q, problem_.seqlen_q - row - block_q));
-            out.prefetch(row, rows);
+            for (const TileBuffer *buffer : {&q, &out}) buffer->prefetch();
             const TilePlan plan = plan_tile(keys, row, rows, by.blocks);
             // Kernels are built without assertions and their memory is reserved: they have no failure to report.
             by.kernel.forward(&scratch, q.get(), k.get(), v.get(), bias.get(), mask.get(), problem_.softmax_scale,

@@ -14,7 +14,8 @@ struct Unpacked {
     explicit Unpacked(const Problem &p) : shape(p.shape), options(p.options) {
         q = p.q.values(), k = p.k.values(), v = p.v.values();
         for (std::int64_t b = 0; b < shape.batch; b++)
-            lengths.push_back(p.key_lengths.given() ? static_cast<std::int64_t>(p.key_lengths.get({b})) : shape.seqlen_k);
+            lengths.push_back(p.key_lengths.given() ? static_cast<std::int64_t>(p.key_lengths.get({b}))
+                                                    : shape.seqlen_k);
         if (p.alibi_slopes.given()) slopes = p.alibi_slopes.values();
         bias = expand(p.bias), mask = expand(p.mask);
         scale = options.softmax_scale ? *options.softmax_scale : 1 / std::sqrt(static_cast<double>(shape.head_dim));
@@ -82,10 +83,12 @@ bool score_of(const Unpacked &u, std::int64_t b, std::int64_t h, std::int64_t i,
     Real dot = 0;
     for (std::int64_t c = 0; c < s.head_dim; c++) dot += static_cast<Real>(q[c]) * k[c];
     dot *= static_cast<Real>(u.scale);
-    if (u.options.softcap > 0) dot = static_cast<Real>(u.options.softcap) * std::tanh(dot / static_cast<Real>(u.options.softcap));
+    if (u.options.softcap > 0)
+        dot = static_cast<Real>(u.options.softcap) * std::tanh(dot / static_cast<Real>(u.options.softcap));
     if (!u.slopes.empty()) {
         const Wide distance = j - u.diagonal_key(b, i);
-        dot -= static_cast<Real>(u.slopes[static_cast<std::size_t>(h)]) * static_cast<Real>(distance < 0 ? -distance : distance);
+        dot -= static_cast<Real>(u.slopes[static_cast<std::size_t>(h)]) *
+               static_cast<Real>(distance < 0 ? -distance : distance);
     }
     *score = dot + static_cast<Real>(bias);
     return true;
@@ -138,7 +141,8 @@ std::vector<double> exact_scores(const Problem &problem) {
             for (std::int64_t i = 0; i < u.shape.seqlen_q; i++)
                 for (std::int64_t j = 0; j < u.shape.seqlen_k; j++) {
                     double score;
-                    scores.push_back(score_of(u, b, h, i, j, &score) ? score : -std::numeric_limits<double>::infinity());
+                    scores.push_back(score_of(u, b, h, i, j, &score) ? score
+                                                                     : -std::numeric_limits<double>::infinity());
                 }
     return scores;
 }
