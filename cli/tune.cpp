@@ -7,14 +7,16 @@
 
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <memory>
+#include <sstream>
 
 namespace flashwright {
 namespace {
 
 struct TuneArguments {
     TuneOptions options;
-    std::vector<std::string> ops, shapes;
+    std::vector<std::string> ops, shapes, only;
     std::string budget = "10m";
 };
 
@@ -31,6 +33,27 @@ double parse_budget(const std::string &text) {
     if (end == 0 || factor == 0 || !(value > 0) || !std::isfinite(value))
         throw std::invalid_argument(fmt::format("budget: expected a time such as 90s, 10m or 1h, got \"{}\"", text));
     return value * factor;
+}
+
+// tile_d=8,16
+void parse_only(const std::string &text, std::map<std::string, std::vector<int>> *only) {
+    const auto fail = [&] {
+        return std::invalid_argument(fmt::format("only: expected PARAMETER=VALUE[,VALUE…], got \"{}\"", text));
+    };
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos) throw fail();
+    std::istringstream values(text.substr(equals + 1));
+    for (std::string value; std::getline(values, value, ',');) {
+        std::size_t end = 0;
+        int number = 0;
+        try {
+            number = std::stoi(value, &end);
+        } catch (const std::exception &) {
+        }
+        if (end == 0 || end != value.size()) throw fail();
+        (*only)[text.substr(0, equals)].push_back(number);
+    }
+    if (only->count(text.substr(0, equals)) == 0) throw fail();
 }
 
 void print_kernel(const TunedKernel &kernel) {
@@ -58,6 +81,7 @@ void run_tune(TuneArguments &arguments) {
     options.budget_seconds = parse_budget(arguments.budget);
     if (arguments.shapes.empty()) options.shapes = default_shapes();
     for (const std::string &shape : arguments.shapes) options.shapes.push_back(parse_shape_spec(shape));
+    for (const std::string &text : arguments.only) parse_only(text, &options.only);
     const DeferInterrupt defer;
     Progress progress;
     const TuneListener listener = {[&](const std::string &text) { progress.step(text); },
@@ -102,6 +126,7 @@ void add_tune(CLI::App &app) {
     command->add_option("--strategy", options.strategy, "auto, exhaustive, random or local (auto)")
         ->check(CLI::IsMember(strategy_names()).description(""))
         ->type_name("S");
+    command->add_option("--only", arguments->only, "Restrict the space, as tile_d=8,16")->type_name("P=V,…");
     command->add_option("--seed", options.seed, "Of all that is drawn at random (1)")->type_name("N");
     command->add_option("--jobs", options.jobs, "Compilations at once (the processors)")->check(CLI::Range(1, 1024).description(""))->type_name("N");
     command->add_option("--compile-limit", options.compile_seconds, "Longest compilation, in seconds (60)")

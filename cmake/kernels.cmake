@@ -1,5 +1,6 @@
 # One custom command per kernel of the configuration, and the registry of them.
 # Files go to FLASHWRIGHT_KERNEL_DIR. Results: FLASHWRIGHT_KERNEL_OBJECTS, FLASHWRIGHT_KERNEL_REGISTRY.
+set(HALIDE_VERSION ${Halide_VERSION})
 include(kernel_configuration)
 
 # The command line of the generator for one kernel, without paths.
@@ -140,7 +141,7 @@ endfunction()
 flashwright_read_configuration()
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CONFIGURATION_FILES})
 list(LENGTH KERNELS kernel_count)
-message(STATUS "Kernels: ${kernel_count} from ${FLASHWRIGHT_CONFIG}, cached in ${FLASHWRIGHT_KERNEL_CACHE}")
+message(STATUS "Kernels: ${kernel_count} from ${CONFIGURATION_FILES}, cached in ${FLASHWRIGHT_KERNEL_CACHE}")
 if(SKIPPED_ISAS)
     message(STATUS "Kernels: not for ${CMAKE_SYSTEM_PROCESSOR}, skipped: ${SKIPPED_ISAS}")
 endif()

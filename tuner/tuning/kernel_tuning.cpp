@@ -100,7 +100,7 @@ KernelTuning::KernelTuning(const TuneOptions &options, const KernelFamily &famil
                            Journal &journal, TuneListener listener, StopRequested stop_requested)
     : options_(options), family_(family), builder_(builder), journal_(journal), listener_(std::move(listener)),
       stop_requested_(std::move(stop_requested)),
-      space_(forward_search_space(machine_of(family), smallest_of(options.shapes), family.default_tiles)),
+      space_(forward_search_space(machine_of(family), smallest_of(options.shapes), family.default_tiles, options.only)),
       default_point_(space_.find(point_of(family.default_tiles))),
       trials_(dtype_named(family.dtype), family.isa, options.shapes, options.run_seconds, stop_requested_),
       history_(space_.size(), options.shapes.size()), default_seconds_(options.shapes.size()),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <set>
+#include <stdexcept>
 
 namespace flashwright {
 
@@ -53,15 +54,30 @@ std::string SearchSpace::text(std::size_t index) const {
 }
 
 SearchSpace forward_search_space(const CpuSimdMachine &machine, const SmallestShape &shape,
-                                 const CpuSimdTiles &default_tiles) {
+                                 const CpuSimdTiles &default_tiles,
+                                 const std::map<std::string, std::vector<int>> &only) {
     std::vector<std::string> names;
     std::vector<bool> run_time;
     for (const TileParameter &parameter : forward_parameters()) {
         names.emplace_back(parameter.name);
         run_time.push_back(parameter.run_time);
     }
+    for (const auto &[name, values] : only) {
+        if (std::find(names.begin(), names.end(), name) == names.end())
+            throw std::invalid_argument(fmt::format("only: expected one of {}, got {}", fmt::join(names, ", "), name));
+    }
+    const auto allowed = [&](const std::vector<int> &point) {
+        for (std::size_t p = 0; p < names.size(); ++p) {
+            const auto values = only.find(names[p]);
+            if (values != only.end() && std::find(values->second.begin(), values->second.end(), point[p]) == values->second.end())
+                return false;
+        }
+        return true;
+    };
     std::set<std::vector<int>> points = {point_of(default_tiles)};
-    for (const CpuSimdTiles &tiles : forward_space(machine, shape)) points.insert(point_of(tiles));
+    for (const CpuSimdTiles &tiles : forward_space(machine, shape)) {
+        if (allowed(point_of(tiles))) points.insert(point_of(tiles));
+    }
     return SearchSpace(std::move(names), std::move(run_time), {points.begin(), points.end()});
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct TuneOptions {
     std::string strategy = "auto";
     std::uint32_t seed = 1;
     int jobs = 0;  // compilations at once; 0: the processors
+    std::map<std::string, std::vector<int>> only;  // values of parameters that are allowed; the default always is
     bool resume = false;
     double compile_seconds = 60, run_seconds = 20;  // limits: of one compilation; of a candidate that says nothing
     bool keep_duplicates = false;  // time candidates whose object is equal to another's
