@@ -44,7 +44,7 @@ std::string point_text(const RecordedSpace &space, const RecordedTrial &trial) {
 
 std::string machine_section(const json &metadata) {
     const json machine = metadata.value("x_machine", json::object()), tools = metadata.value("x_toolchain", json::object());
-    return fmt::format("<p>{}<br>instruction sets up to {}, {} cores; flashwright {}, Halide {}, generator "
+    return fmt::format("<p>{}<br>instruction sets up to {}, cores: {}; flashwright {}, Halide {}, generator "
                        "<code>{:.12}</code></p>",
                        escape_html(machine.value("exact", "unknown machine")), escape_html(machine.value("isa", "")),
                        machine.value("soft", json::object()).value("cores", 0), escape_html(tools.value("flashwright", "")),

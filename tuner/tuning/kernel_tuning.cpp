@@ -97,9 +97,10 @@ std::vector<KernelFamily> kernel_families(const std::vector<std::string> &dtypes
 }
 
 KernelTuning::KernelTuning(const TuneOptions &options, const KernelFamily &family, CandidateBuilder &builder,
-                           Journal &journal, TuneListener listener, StopRequested stop_requested)
+                           Journal &journal, TuneListener listener, StopRequested stop_requested,
+                           std::vector<CpuSimdTiles> warm_starts)
     : options_(options), family_(family), builder_(builder), journal_(journal), listener_(std::move(listener)),
-      stop_requested_(std::move(stop_requested)),
+      stop_requested_(std::move(stop_requested)), warm_starts_(std::move(warm_starts)),
       space_(forward_search_space(machine_of(family), smallest_of(options.shapes), family.default_tiles, options.only)),
       default_point_(space_.find(point_of(family.default_tiles))),
       trials_(dtype_named(family.dtype), family.isa, options.shapes, options.run_seconds, stop_requested_),
@@ -132,7 +133,10 @@ std::vector<int> KernelTuning::all_shapes() const {
 
 std::vector<std::size_t> KernelTuning::starts() const {
     std::vector<std::size_t> starts = {default_point_};
-    for (const CpuSimdTiles &tiles : forward_starts(machine_of(family_))) {
+    std::vector<CpuSimdTiles> all = warm_starts_;
+    const std::vector<CpuSimdTiles> by_model = forward_starts(machine_of(family_));
+    all.insert(all.end(), by_model.begin(), by_model.end());
+    for (const CpuSimdTiles &tiles : all) {
         const std::size_t point = space_.find(point_of(tiles));
         if (point < space_.size()) starts.push_back(point);
     }

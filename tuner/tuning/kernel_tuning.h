@@ -58,7 +58,7 @@ struct TuneListener {
 class KernelTuning {
  public:
     KernelTuning(const TuneOptions &options, const KernelFamily &family, CandidateBuilder &builder, Journal &journal,
-                 TuneListener listener, StopRequested stop_requested);
+                 TuneListener listener, StopRequested stop_requested, std::vector<CpuSimdTiles> warm_starts = {});
 
     // Within `seconds`, if that is possible. Throws std::runtime_error if the default itself cannot be built and run.
     TunedKernel run(double seconds);
@@ -75,6 +75,7 @@ class KernelTuning {
     Journal &journal_;
     TuneListener listener_;
     StopRequested stop_requested_;
+    std::vector<CpuSimdTiles> warm_starts_;
     SearchSpace space_;
     std::size_t default_point_;
     Trials trials_;

@@ -54,7 +54,7 @@ std::string axes(const Plot &plot, const Axis &x, const Axis &y) {
     if (ticks.empty()) {
         const double step = std::max(1.0, tick_step(x.high - x.low));
         for (double value = std::ceil(x.low / step) * step; value <= x.high; value += step)
-            ticks.emplace_back(value, fmt::format("{:g}", value));
+            ticks.emplace_back(value, fmt::format("{:g}", value + 0.0));  // no -0
     }
     for (const auto &[value, text] : ticks)
         svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", x.at(value),

@@ -50,9 +50,18 @@ TuneOutcome tune(const TuneOptions &options, const TuneListener &listener, const
     if (journal.foreign() > 0)
         listener.warning(fmt::format("{}.journal: {} entries of another machine or generator, or not whole, are left out",
                                      outcome.results_path, journal.foreign()));
+    nlohmann::ordered_json warm = {{"kernels", nlohmann::ordered_json::array()}};
+    if (!options.warm_start.empty()) {
+        try {
+            warm = read_winners_of_any_machine(options.warm_start);
+        } catch (const std::runtime_error &error) {
+            listener.warning(fmt::format("{}; the search starts without it", error.what()));
+        }
+    }
     for (std::size_t i = 0; i < families.size() && !stop_requested(); ++i) {
         const double left = options.budget_seconds - (wall_seconds() - start);
-        KernelTuning tuning(options, families[i], builder, journal, listener, stop_requested);
+        KernelTuning tuning(options, families[i], builder, journal, listener, stop_requested,
+                            tiles_in(warm, families[i]));
         outcome.kernels.push_back(tuning.run(std::max(left, 0.0) / static_cast<double>(families.size() - i)));
     }
     outcome.interrupted = stop_requested();

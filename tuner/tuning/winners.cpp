@@ -188,17 +188,44 @@ nlohmann::ordered_json merge_winners(const nlohmann::ordered_json &old, const nl
 nlohmann::ordered_json read_winners(const std::string &path, const GeneratorProgram &generator, std::string *problem) {
     problem->clear();
     try {
-        ordered_json file = ordered_json::parse(read_text(path));
-        check_form(file);
+        ordered_json file = read_winners_of_any_machine(path);
         if (file.at("machine").at("exact") != hardware().exact) throw std::runtime_error("it is from another machine");
         if (file.at("toolchain").at("generator_hash") != generator.hash)
             throw std::runtime_error("it is from another generator");
         return file;
     } catch (const std::exception &error) {
-        *problem = fmt::format("{}: {}", path, error.what());
-        std::replace(problem->begin(), problem->end(), '\n', ' ');
+        *problem = error.what();
+        if (problem->rfind(path, 0) != 0) *problem = path + ": " + *problem;
         return nullptr;
     }
+}
+
+nlohmann::ordered_json read_winners_of_any_machine(const std::string &path) {
+    std::string problem;
+    try {
+        ordered_json file = ordered_json::parse(read_text(path));
+        check_form(file);
+        return file;
+    } catch (const std::exception &error) {
+        problem = fmt::format("{}: {}", path, error.what());
+    }
+    std::replace(problem.begin(), problem.end(), '\n', ' ');
+    throw std::runtime_error(problem);
+}
+
+std::vector<CpuSimdTiles> tiles_in(const nlohmann::ordered_json &winners, const KernelFamily &family) {
+    std::vector<CpuSimdTiles> found;
+    for (const auto &kernel : winners["kernels"]) {
+        if (kernel["op"] != family.op || kernel["dtype"] != family.dtype || kernel["isa"] != family.isa) continue;
+        if (!kernel["terms"].empty()) continue;
+        for (const auto &variant : kernel["variants"]) {
+            CpuSimdTiles tiles = {};
+            for (const TileParameter &parameter : forward_parameters())
+                tiles.*parameter.member = variant["tiles"][parameter.name];
+            found.push_back(tiles);
+        }
+    }
+    return found;
 }
 
 void write_winners(const std::string &path, const nlohmann::ordered_json &news, const GeneratorProgram &generator,

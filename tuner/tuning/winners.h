@@ -29,6 +29,12 @@ nlohmann::ordered_json merge_winners(const nlohmann::ordered_json &old, const nl
 // one line; the result is then null.
 nlohmann::ordered_json read_winners(const std::string &path, const GeneratorProgram &generator, std::string *problem);
 
+// The file's form alone, whatever the machine; throws std::runtime_error.
+nlohmann::ordered_json read_winners_of_any_machine(const std::string &path);
+
+// Of the kernels of this op, dtype and ISA all tiles in the file.
+std::vector<CpuSimdTiles> tiles_in(const nlohmann::ordered_json &winners, const KernelFamily &family);
+
 // Merges `news` into the file under a lock and replaces it as a whole. Says in `warning` why the old content was dropped, if it
 // was. Throws std::runtime_error.
 void write_winners(const std::string &path, const nlohmann::ordered_json &news, const GeneratorProgram &generator,
