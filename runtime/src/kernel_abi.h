@@ -13,7 +13,7 @@ struct halide_buffer_t;
 namespace flashwright {
 
 // A run of keys: `count` blocks of `length` keys each.
-struct KeyBlocks {
+struct KeyRun {
     std::int32_t begin = 0, length = 1, count = 0;
 
     std::int32_t end() const { return begin + length * count; }
@@ -45,6 +45,8 @@ enum class Op { forward, merge, step };
 
 // Score terms a forward kernel may hold besides scale and position (bits).
 enum Terms : unsigned { kSoftcap = 1, kAlibi = 2, kBias = 4, kMask = 8 };
+// Those that hide keys by what is in memory (`seen_from_memory` of the score term): a kernel with one has no interior.
+constexpr unsigned kTestEveryKey = kBias | kMask;
 
 struct Kernel {
     const char *name;

@@ -12,12 +12,12 @@ struct Range {
     bool empty() const { return begin >= end; }
 };
 
-KeyBlocks blocks(std::int64_t begin, std::int64_t length, std::int64_t count) {
+KeyRun blocks(std::int64_t begin, std::int64_t length, std::int64_t count) {
     if (length <= 0 || count <= 0) return {};
     return {static_cast<std::int32_t>(begin), static_cast<std::int32_t>(length), static_cast<std::int32_t>(count)};
 }
 
-KeyBlocks one_block(Range range) { return blocks(range.begin, range.length(), 1); }
+KeyRun one_block(Range range) { return blocks(range.begin, range.length(), 1); }
 
 std::int32_t offset(std::int64_t value) {
     return static_cast<std::int32_t>(std::clamp(value, -kFarOffset, kFarOffset));
