@@ -35,8 +35,9 @@ void replay(const ReplayOptions &options) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const RecordedSpace &space : run.spaces) {
         if (!options.json)
-            fmt::print("{} {} {} {}: {} recorded; how much slower than its best after {} candidates, {} seeds\n", space.op,
-                       space.dtype, space.isa, space.shape, space.trials.size(), options.candidates, options.seeds);
+            fmt::print("{} {} {} {}: {} recorded; how much slower than its best after {} candidates, {} seeds\n",
+                       space.op, space.dtype, space.isa, space.shape, space.trials.size(), options.candidates,
+                       options.seeds);
         for (const std::string &strategy : options.strategies) {
             const std::vector<double> values = regrets(space, strategy, options, run.metadata);
             rows.push_back({{"op", space.op},
@@ -69,7 +70,9 @@ void add_replay(CLI::App &app) {
     command->add_option("--strategy", options->strategies, "auto, random, local, exhaustive (the first three)")
         ->check(CLI::IsMember(strategy_names()).description(""))
         ->type_name("S");
-    command->add_option("--seeds", options->seeds, "Runs of each (20)")->check(CLI::Range(1, 100000).description(""))->type_name("N");
+    command->add_option("--seeds", options->seeds, "Runs of each (20)")
+        ->check(CLI::Range(1, 100000).description(""))
+        ->type_name("N");
     command->add_option("--candidates", options->candidates, "Candidates of a run (60)")
         ->check(CLI::Range(1, 1000000).description(""))
         ->type_name("N");

@@ -21,7 +21,8 @@ struct ReportOptions {
 std::string cache_path(const std::string &folder, const RecordedSpace &space) {
     std::string shape = space.shape;
     std::replace(shape.begin(), shape.end(), ',', '-');
-    return (std::filesystem::path(folder) / fmt::format("{}_{}_{}_{}.json", space.op, space.dtype, space.isa, shape)).string();
+    return (std::filesystem::path(folder) / fmt::format("{}_{}_{}_{}.json", space.op, space.dtype, space.isa, shape))
+        .string();
 }
 
 void report(const ReportOptions &options) {
@@ -31,7 +32,8 @@ void report(const ReportOptions &options) {
     if (!options.kernel_tuner.empty()) {
         std::filesystem::create_directories(options.kernel_tuner);
         for (const RecordedSpace &space : run.spaces)
-            files.push_back({cache_path(options.kernel_tuner, space), kernel_tuner_cache(space, run.metadata).dump(1) + "\n",
+            files.push_back({cache_path(options.kernel_tuner, space),
+                             kernel_tuner_cache(space, run.metadata).dump(1) + "\n",
                              {nullptr, 0}});
     }
     write_files(files);
@@ -45,7 +47,9 @@ void add_report(CLI::App &app) {
     command->add_option("results", options->results, "Results of flashwright tune")->required()->type_name("F");
     auto *output = command->add_option_group("output");
     output->add_option("-o,--output", options->output, "The page, HTML without a server")->type_name("F");
-    output->add_option("--kernel-tuner", options->kernel_tuner, "Folder for cache files of Kernel Tuner, one a kernel and shape")
+    output
+        ->add_option("--kernel-tuner", options->kernel_tuner,
+                     "Folder for cache files of Kernel Tuner, one a kernel and shape")
         ->type_name("DIR");
     output->require_option(1, 2);
     command->footer("Example:\n  flashwright report winners.t4.json -o report.html");

@@ -1,16 +1,16 @@
+#include "tune.h"
 #include "commands.h"
 #include "interrupt.h"
 #include "progress.h"
-#include "tune.h"
 #include "verify_winners.h"
 #include "winners.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <algorithm>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -94,8 +94,12 @@ nlohmann::ordered_json kernel_json(const TunedKernel &kernel) {
                         {"pairs", row.pairs},
                         {"noise_floor", row.noise_floor}});
     }
-    return {{"op", kernel.family.op},      {"dtype", kernel.family.dtype}, {"isa", kernel.family.isa},
-            {"candidates", kernel.tried}, {"space", kernel.space_size},   {"failures", kernel.failures},
+    return {{"op", kernel.family.op},
+            {"dtype", kernel.family.dtype},
+            {"isa", kernel.family.isa},
+            {"candidates", kernel.tried},
+            {"space", kernel.space_size},
+            {"failures", kernel.failures},
             {"rows", rows}};
 }
 
@@ -105,23 +109,29 @@ std::vector<std::string> read_shapes(const std::string &path) {
     const auto shapes = nlohmann::json::parse(file, nullptr, false);
     const bool good = shapes.is_array() && !shapes.empty() &&
                       std::all_of(shapes.begin(), shapes.end(), [](const auto &shape) { return shape.is_string(); });
-    if (!good) throw std::runtime_error(fmt::format("{}: expected a JSON array of shapes, as [\"1,8,8,1024,1024,64\"]", path));
+    if (!good)
+        throw std::runtime_error(fmt::format("{}: expected a JSON array of shapes, as [\"1,8,8,1024,1024,64\"]", path));
     return shapes;
 }
 
 void run_verify(const TuneArguments &arguments, const TuneListener &listener) {
-    const std::vector<VerifiedRow> rows = verify_winners(arguments.verify, arguments.options, listener, interrupt_requested);
+    const std::vector<VerifiedRow> rows =
+        verify_winners(arguments.verify, arguments.options, listener, interrupt_requested);
     std::size_t lost = 0;
     for (const VerifiedRow &row : rows) {
-        fmt::print("{} {} {} {:<28} {:<24} {:>6.1f} % of the default's time ({:.1f} to {:.1f}), {:.1f} % when it was tuned: {}\n",
-                   row.family.op, row.family.dtype, row.family.isa, row.shape, row.variant, 100 * row.ratio,
-                   100 * row.interval.low, 100 * row.interval.high, 100 * row.promised,
-                   row.holds() ? "holds" : "no longer faster");
+        fmt::print(
+            "{} {} {} {:<28} {:<24} {:>6.1f} % of the default's time ({:.1f} to {:.1f}), {:.1f} % when it was tuned: "
+            "{}\n",
+            row.family.op, row.family.dtype, row.family.isa, row.shape, row.variant, 100 * row.ratio,
+            100 * row.interval.low, 100 * row.interval.high, 100 * row.promised,
+            row.holds() ? "holds" : "no longer faster");
         lost += row.holds() ? 0 : 1;
     }
     if (rows.empty()) fmt::print("The defaults serve every shape of {}: nothing to verify\n", arguments.verify);
     std::fflush(stdout);
-    if (lost > 0) throw std::runtime_error(fmt::format("{} of {} winners are no longer faster than the default; tune again", lost, rows.size()));
+    if (lost > 0)
+        throw std::runtime_error(
+            fmt::format("{} of {} winners are no longer faster than the default; tune again", lost, rows.size()));
 }
 
 void run_tune(TuneArguments &arguments) {
@@ -155,8 +165,8 @@ void run_tune(TuneArguments &arguments) {
         for (const TunedKernel &kernel : outcome.kernels) print_kernel(kernel);
     }
     if (outcome.written && !arguments.json) {
-        fmt::print("Winners in {}, all results in {}. To build with them: cmake -DFLASHWRIGHT_CONFIG={} …\n", options.output,
-                   outcome.results_path, options.output);
+        fmt::print("Winners in {}, all results in {}. To build with them: cmake -DFLASHWRIGHT_CONFIG={} …\n",
+                   options.output, outcome.results_path, options.output);
     }
     std::fflush(stdout);
 }
@@ -169,7 +179,8 @@ void add_tune(CLI::App &app) {
     CLI::App *command = app.add_subcommand("tune", "Search the tiles of the kernels for this machine");
     auto *output = command->add_option_group("file");
     output->add_option("--output", options.output, "Winners file; shapes that it holds already stay")->type_name("F");
-    output->add_option("--verify", arguments->verify, "Only measure the winners of this file against the defaults")->type_name("F");
+    output->add_option("--verify", arguments->verify, "Only measure the winners of this file against the defaults")
+        ->type_name("F");
     output->require_option(1);
     command->add_option("--results", options.results, "All measurements (OUTPUT with .t4.json)")->type_name("F");
     command->add_flag("--resume", options.resume, "Go on with the journal of the run before");
@@ -179,9 +190,11 @@ void add_tune(CLI::App &app) {
     command->add_option("--dtype", options.dtypes, "Element types (all)")
         ->check(CLI::IsMember({"f32", "f64"}).description(""))
         ->type_name("f32|f64");
-    command->add_option("--shape", arguments->shapes, "B,HQ,HKV,TQ,TK,D[,DV][,causal]; a set of six without it")->type_name("SPEC");
+    command->add_option("--shape", arguments->shapes, "B,HQ,HKV,TQ,TK,D[,DV][,causal]; a set of six without it")
+        ->type_name("SPEC");
     command->add_option("--shapes", arguments->shapes_file, "JSON file, an array of SPECs")->type_name("F");
-    command->add_option("--warm-start", options.warm_start, "Winners, also of another machine, to try first")->type_name("F");
+    command->add_option("--warm-start", options.warm_start, "Winners, also of another machine, to try first")
+        ->type_name("F");
     command->add_flag("--json", arguments->json, "Print JSON");
     command->add_option("--isa", options.isas, "Instruction sets (the best of this CPU)")->type_name("NAME");
     command->add_option("--budget", arguments->budget, "Time in all, about (10m)")->type_name("TIME");
@@ -195,7 +208,9 @@ void add_tune(CLI::App &app) {
         ->type_name("S");
     command->add_option("--only", arguments->only, "Restrict the space, as tile_d=8,16")->type_name("P=V,…");
     command->add_option("--seed", options.seed, "Of all that is drawn at random (1)")->type_name("N");
-    command->add_option("--jobs", options.jobs, "Compilations at once (the processors)")->check(CLI::Range(1, 1024).description(""))->type_name("N");
+    command->add_option("--jobs", options.jobs, "Compilations at once (the processors)")
+        ->check(CLI::Range(1, 1024).description(""))
+        ->type_name("N");
     command->add_option("--compile-limit", options.compile_seconds, "Longest compilation, in seconds (60)")
         ->check(CLI::PositiveNumber.description(""))
         ->type_name("S");
@@ -203,7 +218,8 @@ void add_tune(CLI::App &app) {
         ->check(CLI::PositiveNumber.description(""))
         ->type_name("S");
     command->add_flag("--keep-duplicates", options.keep_duplicates, "Time candidates whose code equals another's too");
-    command->footer("Example:\n  flashwright tune --output winners.json --dtype f32 --shape 1,8,8,1024,1024,64 --budget 2m");
+    command->footer(
+        "Example:\n  flashwright tune --output winners.json --dtype f32 --shape 1,8,8,1024,1024,64 --budget 2m");
     command->callback([arguments] { run_tune(*arguments); });
 }
 

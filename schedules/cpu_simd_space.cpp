@@ -55,8 +55,9 @@ std::vector<std::int32_t> values_of(const TileParameter &parameter, const CpuSim
     }
     if (name == "block_k") return {32, 64, 96, 128, 192, 256, 384, 512, 1024};
     if (name == "row_vectors") return {1, 2, 3, 4, 6};
-    if (name == "tile_d") return machine.lanes > 4 ? std::vector<std::int32_t>{machine.lanes / 2, machine.lanes}
-                                                   : std::vector<std::int32_t>{machine.lanes};
+    if (name == "tile_d")
+        return machine.lanes > 4 ? std::vector<std::int32_t>{machine.lanes / 2, machine.lanes}
+                                 : std::vector<std::int32_t>{machine.lanes};
     return {2, 4, 6, 8, 12, 14, 16, 24};  // tile_k, tile_v
 }
 
@@ -93,9 +94,10 @@ std::vector<CpuSimdTiles> forward_space(const CpuSimdMachine &machine, const Sma
         }
         choices.swap(longer);
     }
-    choices.erase(std::remove_if(choices.begin(), choices.end(),
-                                 [&](const CpuSimdTiles &tiles) { return !broken_rule(tiles, machine, shape).empty(); }),
-                  choices.end());
+    choices.erase(
+        std::remove_if(choices.begin(), choices.end(),
+                       [&](const CpuSimdTiles &tiles) { return !broken_rule(tiles, machine, shape).empty(); }),
+        choices.end());
     return choices;
 }
 
@@ -103,7 +105,8 @@ std::vector<CpuSimdTiles> forward_starts(const CpuSimdMachine &machine) {
     const int lanes = machine.lanes;
     std::vector<CpuSimdTiles> starts;
     // Register tiles that use the registers well, tall or wide; blocks that stay in L1, and that use L2.
-    const std::pair<int, int> register_tiles[] = {{2, machine.registers > 16 ? 12 : 6}, {2, 8}, {1, 16}, {3, 4}, {1, 8}, {2, 4}};
+    const std::pair<int, int> register_tiles[] = {
+        {2, machine.registers > 16 ? 12 : 6}, {2, 8}, {1, 16}, {3, 4}, {1, 8}, {2, 4}};
     for (const auto &[row_vectors, columns] : register_tiles) {
         for (const int row_tiles : {1, 2}) {
             CpuSimdTiles tiles = {lanes * row_vectors * row_tiles, 0, row_vectors, lanes, columns, columns};

@@ -12,10 +12,10 @@ namespace flashwright {
 
 // What the space depends on.
 struct CpuSimdMachine {
-    int lanes;             // elements in a vector
-    int registers;         // vectors
-    int element_size;      // bytes
-    std::int64_t l1, l2;   // bytes of one core's data caches
+    int lanes;            // elements in a vector
+    int registers;        // vectors
+    int element_size;     // bytes
+    std::int64_t l1, l2;  // bytes of one core's data caches
 };
 
 // Vectors of an instruction set; throws std::invalid_argument on a name that it does not know.
@@ -34,8 +34,8 @@ const std::vector<TileParameter> &forward_parameters();
 // The values that the tuner tries, ascending.
 std::vector<std::int32_t> values_of(const TileParameter &parameter, const CpuSimdMachine &machine);
 
-// The first rule that the tiles break, in words; empty if none. `seqlen_k` and so on are of the smallest shape that the kernel
-// must take; 0: any.
+// The first rule that the tiles break, in words; empty if none. `seqlen_k` and so on are of the smallest shape that the
+// kernel must take; 0: any.
 struct SmallestShape {
     std::int64_t seqlen_k = 0, head_dim = 0, head_dim_v = 0;
 };

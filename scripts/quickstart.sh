@@ -23,7 +23,7 @@ say "Speed: one thread, f32, three shapes"
 $bin/flashwright bench --threads 1 --shape 1,8,8,1024,1024,64 --shape 1,8,8,1024,1024,128 \
     --shape 1,8,8,1024,1024,64,causal
 
-shapes=(--shape 1,8,8,1024,1024,64,causal --shape 8,12,12,197,197,64)
+shapes=(--shape "1,8,8,1024,1024,64,causal" --shape "8,12,12,197,197,64")
 say "Tuning two shapes for this machine, about two minutes"
 $bin/flashwright tune --output $out/winners.json --dtype f32 "${shapes[@]}" --budget 2m
 $bin/flashwright report $out/winners.t4.json -o $out/report.html

@@ -7,10 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <csignal>
 #include <sstream>
 
 namespace flashwright::test {
@@ -172,7 +172,8 @@ TEST_F(TunerFiles, KilledWritersLeaveAWholeFile) {
     for (int i = 0; i < 50; ++i) {
         const pid_t child = fork();
         if (child == 0) {
-            for (int k = 0;; ++k) write_winners(path("w.json"), winners(1000 + k % 7, true, generator), generator, &warning);
+            for (int k = 0;; ++k)
+                write_winners(path("w.json"), winners(1000 + k % 7, true, generator), generator, &warning);
         }
         usleep(static_cast<useconds_t>(200 + i * 137 % 3000));
         kill(child, SIGKILL);

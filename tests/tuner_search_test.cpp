@@ -71,7 +71,8 @@ class TunerStrategy : public ::testing::TestWithParam<std::string> {
         const CpuSimdTiles t = tiles_of(space.point(point));
         if (t.tile_k == 14 && t.block_q == 64) return {};
         const auto far = [](double a, double b) { return std::pow(std::log(a / b), 2); };
-        return {0.8 + 0.1 * far(t.block_q, 64) + 0.05 * far(t.block_k, 128) + 0.1 * far(t.tile_k, 12) + 0.08 * far(t.tile_v, 8)};
+        return {0.8 + 0.1 * far(t.block_q, 64) + 0.05 * far(t.block_k, 128) + 0.1 * far(t.tile_k, 12) +
+                0.08 * far(t.tile_v, 8)};
     }
 
     double best_after(std::size_t candidates, std::uint32_t seed) const {

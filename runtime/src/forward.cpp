@@ -72,7 +72,9 @@ struct TileKernel {
 class ForwardCall {
  public:
     ForwardCall(const ForwardProblem &problem, const Kernel &usual, const Kernel &last, std::int64_t key_block)
-        : problem_(problem), usual_(usual, problem, key_block), last_(last, problem, key_block),
+        : problem_(problem),
+          usual_(usual, problem, key_block),
+          last_(last, problem, key_block),
           one_by_one_(key_block > 0) {}
 
     std::uint64_t scratch() const { return std::max(usual_.scratch, last_.scratch); }

@@ -181,8 +181,7 @@ const Kernel &left_over_kernel(const KernelRequest &request, const Kernel &usual
     const Candidates candidates = find_candidates(request, usual.isa, false);
     for (int i = 0; i < kKernelCount; ++i) {
         const std::int32_t block_q = kKernels[i].tiles.block_q;
-        if (block_q >= rows && block_q < best->tiles.block_q &&
-            candidates.contains(kKernels[i], request, usual.isa)) {
+        if (block_q >= rows && block_q < best->tiles.block_q && candidates.contains(kKernels[i], request, usual.isa)) {
             best = &kKernels[i];
         }
     }

@@ -87,6 +87,42 @@ tiles = {v["id"]: v["tiles"] for v in winners["kernels"][0]["variants"]}[row["va
 assert tiles in right, row
 PYTHON
 
+# What others read of it: schemas, page, caches; and our own replay.
+venv=$FLASHWRIGHT_SOURCE_DIR/build/venv/bin/python
+python=python3
+[ ! -x "$venv" ] || python=$venv
+if $python -c 'import jsonschema' 2>/dev/null; then
+    $python - "$FLASHWRIGHT_SOURCE_DIR/docs/schemas" <<'PYTHON' || fail "the schemas"
+import json, jsonschema, sys
+for file, schema in (("winners.json", "winners-1"), ("winners.t4.json", "results-1")):
+    schema = json.load(open(f"{sys.argv[1]}/{schema}.schema.json"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(json.load(open(file)), schema)
+PYTHON
+else
+    echo "[SKIP] jsonschema is not installed: files are not checked against their schemas"
+fi
+"$FLASHWRIGHT_BIN" report winners.t4.json -o report.html --kernel-tuner caches || fail "report"
+for text in '<svg' 'What was decided' 'out of memory' 'signal 11'; do
+    grep -qF "$text" report.html || fail "'$text' is not in the report"
+done
+"$FLASHWRIGHT_BIN" replay winners.t4.json --seeds 3 --candidates 5 --json >stdout || fail "replay"
+python3 - <<'PYTHON' || fail "caches or replay"
+import glob, json
+file, = glob.glob("caches/*.json")
+cache = json.load(open(file))
+assert set(cache) >= {"device_name", "kernel_name", "problem_size", "tune_params_keys", "tune_params", "cache"}
+errors = [c["time"] for c in cache["cache"].values() if isinstance(c["time"], str)]
+assert errors.count("CompilationFailedConfig") == 2 and "RuntimeFailedConfig" in errors, errors
+for key, entry in cache["cache"].items():
+    assert key == ",".join(str(entry[name]) for name in cache["tune_params_keys"])
+assert {row["strategy"] for row in json.load(open("stdout"))} == {"auto", "random", "local"}
+PYTHON
+"$FLASHWRIGHT_BIN" tune --verify winners.json >stdout 2>stderr || fail "tune --verify: $(tail -n 2 stderr)"
+echo '{"schema_version": 1' >cut.json
+"$FLASHWRIGHT_BIN" tune --verify cut.json >stdout 2>stderr && fail "tune --verify of a file that is cut"
+says stderr "error: cut.json"
+
 # A second run skips them: they would be real now, and are not built again.
 before=$(wc -l <winners.t4.json.journal)
 tune 0 --output winners.json "${limits[@]}" --candidates 14 --resume
@@ -128,6 +164,8 @@ tune 1 --output w.json --budget soon
 says stderr budget
 tune 1 --output w.json --isa mmx
 says stderr isa
+tune 1 --output w.json --shape 1,1,1,8,2,64
+says stderr "1,1,1,8,2,64" tile_k
 
 [ $failures -eq 0 ] && echo "all passed"
 exit $((failures > 0))

@@ -29,10 +29,10 @@ void mean_of_values(halide_buffer_t *v, halide_buffer_t *out, halide_buffer_t *l
 
 }  // namespace
 
-extern "C" int flashwright_candidate(void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *v, halide_buffer_t *,
-                                     halide_buffer_t *, double, double, double, std::int32_t, std::int32_t,
+extern "C" int flashwright_candidate(void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *v,
+                                     halide_buffer_t *, halide_buffer_t *, double, double, double, std::int32_t,
                                      std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t,
-                                     std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t,
+                                     std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t,
                                      halide_buffer_t *out, halide_buffer_t *lse) {
     const int rows = out->dim[1].extent;
     switch (FAULT) {

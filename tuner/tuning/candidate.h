@@ -13,12 +13,13 @@ namespace flashwright {
 class Candidate {
  public:
     // Throws std::runtime_error if the file cannot be loaded.
-    Candidate(const std::string &shared_object, const CpuSimdTiles &tiles, flashwright_dtype dtype, const std::string &isa);
+    Candidate(const std::string &shared_object, const CpuSimdTiles &tiles, flashwright_dtype dtype,
+              const std::string &isa);
     Candidate(const Candidate &) = delete;
     Candidate &operator=(const Candidate &) = delete;
 
-    // On one thread. `as_shipped`: rows that fill no tile by the kernel that this build would take for them, as in a library
-    // that holds the candidate; else by the candidate.
+    // On one thread. `as_shipped`: rows that fill no tile by the kernel that this build would take for them, as in a
+    // library that holds the candidate; else by the candidate.
     void forward(const flashwright_forward_args &args, bool as_shipped) const;
 
  private:

@@ -40,7 +40,14 @@ std::vector<std::string> generator_arguments(const GeneratorProgram &generator, 
     const auto target = generator.targets.find(request.isa);
     if (target == generator.targets.end())
         throw std::runtime_error(fmt::format("{}: no Halide target for ISA {}", generator.path, request.isa));
-    std::vector<std::string> arguments = {"-g", request.op, "-f", kCandidateSymbol, "-n", "candidate", "-e", "object",
+    std::vector<std::string> arguments = {"-g",
+                                          request.op,
+                                          "-f",
+                                          kCandidateSymbol,
+                                          "-n",
+                                          "candidate",
+                                          "-e",
+                                          "object",
                                           "target=" + target->second,
                                           std::string("dtype=") + (request.dtype == "f64" ? "float64" : "float32")};
     arguments.insert(arguments.end(), request.tiles.begin(), request.tiles.end());
@@ -54,16 +61,17 @@ GeneratorProgram find_generator() {
     const fs::path path =
         given != nullptr ? fs::path(given) : fs::read_symlink("/proc/self/exe").parent_path() / "flashwright_generate";
     if (access(path.c_str(), X_OK) != 0) {
-        throw std::runtime_error(fmt::format("{}: expected the generator program, which the build puts beside this one "
-                                             "(FLASHWRIGHT_GENERATOR names another)",
-                                             path.string()));
+        throw std::runtime_error(
+            fmt::format("{}: expected the generator program, which the build puts beside this one "
+                        "(FLASHWRIGHT_GENERATOR names another)",
+                        path.string()));
     }
     try {
         const auto facts = nlohmann::json::parse(content_of(path.string() + ".json"));
         return {path.string(), facts.at("generator_hash"), facts.at("halide"), facts.at("targets")};
     } catch (const nlohmann::json::exception &error) {
-        throw std::runtime_error(fmt::format("{}.json: expected what the build says about the generator program, got: {}",
-                                             path.string(), error.what()));
+        throw std::runtime_error(fmt::format(
+            "{}.json: expected what the build says about the generator program, got: {}", path.string(), error.what()));
     }
 }
 
@@ -75,7 +83,8 @@ std::string default_build_cache() {
                            : fmt::format("{}/flashwright-{}", fs::temp_directory_path().string(), getuid());
 }
 
-// One entry of the cache: there already, or first generated and then linked in a folder that is renamed when it is whole.
+// One entry of the cache: there already, or first generated and then linked in a folder that is renamed when it is
+// whole.
 class CandidateBuilder::Job {
  public:
     Job(const CandidateBuilder &builder, const BuildRequest &request)
@@ -106,8 +115,8 @@ class CandidateBuilder::Job {
         linking_ = true;
         std::vector<std::string> command = {"ld"};
         for (const char *option : kCandidateLinkerOptions) command.emplace_back(option);
-        for (const std::string &argument : {std::string("-o"), (scratch_ / "candidate.so").string(),
-                                            (scratch_ / "candidate.o").string()})
+        for (const std::string &argument :
+             {std::string("-o"), (scratch_ / "candidate.so").string(), (scratch_ / "candidate.o").string()})
             command.push_back(argument);
         program_.emplace(command, builder_.limits_, (scratch_ / "log").string());
         return false;
@@ -169,7 +178,8 @@ std::vector<Build> CandidateBuilder::build(const std::vector<BuildRequest> &requ
     std::vector<std::size_t> job_of_request;
     for (const BuildRequest &request : requests) {
         auto job = std::make_unique<Job>(*this, request);
-        const auto same = std::find_if(jobs.begin(), jobs.end(), [&](const auto &j) { return j->entry() == job->entry(); });
+        const auto same =
+            std::find_if(jobs.begin(), jobs.end(), [&](const auto &j) { return j->entry() == job->entry(); });
         job_of_request.push_back(static_cast<std::size_t>(same - jobs.begin()));
         if (same == jobs.end()) jobs.push_back(std::move(job));
     }

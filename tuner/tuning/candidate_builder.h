@@ -1,5 +1,5 @@
-// Builds candidates: the generator program makes an object, the linker a shared object of it. Kept under a hash of all that
-// decides the content, so nothing is built twice.
+// Builds candidates: the generator program makes an object, the linker a shared object of it. Kept under a hash of all
+// that decides the content, so nothing is built twice.
 #pragma once
 
 #include "child_process.h"

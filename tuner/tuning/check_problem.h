@@ -22,10 +22,11 @@ struct CheckOptions {
 
 class CheckProblem {
  public:
-    CheckProblem(const ShapeSpec &shape, flashwright_dtype dtype, const CheckOptions &options);  // computes the exact answer
+    CheckProblem(const ShapeSpec &shape, flashwright_dtype dtype,
+                 const CheckOptions &options);  // computes the exact answer
 
-    // Runs the candidate over poisoned outputs. The largest error of the output or the lse, in units of what is tolerated;
-    // infinite if something beside the outputs was written. Throws what the library refuses.
+    // Runs the candidate over poisoned outputs. The largest error of the output or the lse, in units of what is
+    // tolerated; infinite if something beside the outputs was written. Throws what the library refuses.
     double error_of(const Candidate &candidate);
     const std::string &name() const { return name_; }
 

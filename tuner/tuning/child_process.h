@@ -1,5 +1,5 @@
-// Work in processes of their own, so that whatever it does (crash, hang, eat memory) ends with them. Each child leads a process
-// group, which is killed as one, and dies with its parent.
+// Work in processes of their own, so that whatever it does (crash, hang, eat memory) ends with them. Each child leads a
+// process group, which is killed as one, and dies with its parent.
 #pragma once
 
 #include <sys/types.h>

@@ -30,7 +30,8 @@ std::string configuration_text(const json &configuration) {
     std::string text;
     for (const TileParameter &parameter : forward_parameters()) {
         if (configuration.contains(parameter.name))
-            text += fmt::format("{}{}={}", text.empty() ? "" : " ", parameter.name, configuration[parameter.name].dump());
+            text +=
+                fmt::format("{}{}={}", text.empty() ? "" : " ", parameter.name, configuration[parameter.name].dump());
     }
     return escape_html(text);
 }
@@ -43,12 +44,14 @@ std::string point_text(const RecordedSpace &space, const RecordedTrial &trial) {
 }
 
 std::string machine_section(const json &metadata) {
-    const json machine = metadata.value("x_machine", json::object()), tools = metadata.value("x_toolchain", json::object());
-    return fmt::format("<p>{}<br>instruction sets up to {}, cores: {}; flashwright {}, Halide {}, generator "
-                       "<code>{:.12}</code></p>",
-                       escape_html(machine.value("exact", "unknown machine")), escape_html(machine.value("isa", "")),
-                       machine.value("soft", json::object()).value("cores", 0), escape_html(tools.value("flashwright", "")),
-                       escape_html(tools.value("halide", "")), escape_html(tools.value("generator_hash", "")));
+    const json machine = metadata.value("x_machine", json::object()),
+               tools = metadata.value("x_toolchain", json::object());
+    return fmt::format(
+        "<p>{}<br>instruction sets up to {}, cores: {}; flashwright {}, Halide {}, generator "
+        "<code>{:.12}</code></p>",
+        escape_html(machine.value("exact", "unknown machine")), escape_html(machine.value("isa", "")),
+        machine.value("soft", json::object()).value("cores", 0), escape_html(tools.value("flashwright", "")),
+        escape_html(tools.value("halide", "")), escape_html(tools.value("generator_hash", "")));
 }
 
 // The last duel of each kernel and shape.
@@ -69,17 +72,20 @@ std::string decision_table(const json &metadata) {
                 shown = &contestant;
         }
         if (shown == nullptr) continue;
-        html += fmt::format("<tr><td>{} {} {}</td><td>{}</td><td class=\"{}\">{}</td><td class=\"number\">{:.3f}</td><td>{:.3f} "
-                            "to {:.3f}, {} pairs</td><td class=\"number\">{:.1f} %</td><td><code>{}</code></td></tr>",
-                            escape_html(duel.value("op", "")), escape_html(duel.value("dtype", "")),
-                            escape_html(duel.value("isa", "")), escape_html(duel.value("duel", "")), win ? "win" : "tie",
-                            win ? "win" : "tie", shown->at("ratio").get<double>(), shown->at("interval")[0].get<double>(),
-                            shown->at("interval")[1].get<double>(), duel.value("pairs", 0),
-                            100 * duel.value("noise_floor", 0.0), configuration_text(duel.at("winner")));
+        html += fmt::format(
+            "<tr><td>{} {} {}</td><td>{}</td><td class=\"{}\">{}</td><td class=\"number\">{:.3f}</td><td>{:.3f} "
+            "to {:.3f}, {} pairs</td><td class=\"number\">{:.1f} %</td><td><code>{}</code></td></tr>",
+            escape_html(duel.value("op", "")), escape_html(duel.value("dtype", "")), escape_html(duel.value("isa", "")),
+            escape_html(duel.value("duel", "")), win ? "win" : "tie", win ? "win" : "tie",
+            shown->at("ratio").get<double>(), shown->at("interval")[0].get<double>(),
+            shown->at("interval")[1].get<double>(), duel.value("pairs", 0), 100 * duel.value("noise_floor", 0.0),
+            configuration_text(duel.at("winner")));
     }
-    return html + "</table><p class=\"note\">A variant wins only if the upper end of its interval is below 1 by more than half a "
-                  "percent and more than the noise of the machine; else the default stays (tie; the figures are of the best "
-                  "contestant).</p>";
+    return html +
+           "</table><p class=\"note\">A variant wins only if the upper end of its interval is below 1 by more than "
+           "half a "
+           "percent and more than the noise of the machine; else the default stays (tie; the figures are of the best "
+           "contestant).</p>";
 }
 
 std::string progress_plot(const RecordedSpace &space) {
@@ -91,7 +97,8 @@ std::string progress_plot(const RecordedSpace &space) {
     for (const RecordedTrial &trial : space.trials) {
         order += 1;
         if (trial.ratio <= 0) continue;
-        plot.dots.push_back({order, 100 * trial.ratio, fmt::format("{:.1f} %: {}", 100 * trial.ratio, point_text(space, trial)),
+        plot.dots.push_back({order, 100 * trial.ratio,
+                             fmt::format("{:.1f} %: {}", 100 * trial.ratio, point_text(space, trial)),
                              trial.is_default});
         if (best == 0 || trial.ratio < best) {
             best = trial.ratio;
@@ -123,7 +130,8 @@ std::string parameter_plot(const RecordedSpace &space, std::size_t parameter) {
         const double aside = 0.5 * (static_cast<double>(order++ * 7 % 11) / 10 - 0.5);
         if (trial.ratio > 0)
             plot.dots.push_back({place[trial.point[parameter]] + aside, 100 * trial.ratio,
-                                 fmt::format("{:.1f} %: {}", 100 * trial.ratio, point_text(space, trial)), trial.is_default});
+                                 fmt::format("{:.1f} %: {}", 100 * trial.ratio, point_text(space, trial)),
+                                 trial.is_default});
     }
     return svg_of(plot);
 }
@@ -140,11 +148,13 @@ std::string failures(const RecordedSpace &space) {
 }
 
 std::string space_section(const RecordedSpace &space) {
-    std::string html = fmt::format("<h2>{} {} {}, shape {}</h2><p>{} candidates. <span class=\"note\">Orange: the default; grey: "
-                                   "slower than the plot is high; green: the best so far.</span></p>",
-                                   escape_html(space.op), escape_html(space.dtype), escape_html(space.isa),
-                                   escape_html(space.shape), space.trials.size());
-    html += "<h3>The search</h3>" + progress_plot(space) + "<h3>Time over each tile parameter</h3><div class=\"plots\">";
+    std::string html = fmt::format(
+        "<h2>{} {} {}, shape {}</h2><p>{} candidates. <span class=\"note\">Orange: the default; grey: "
+        "slower than the plot is high; green: the best so far.</span></p>",
+        escape_html(space.op), escape_html(space.dtype), escape_html(space.isa), escape_html(space.shape),
+        space.trials.size());
+    html +=
+        "<h3>The search</h3>" + progress_plot(space) + "<h3>Time over each tile parameter</h3><div class=\"plots\">";
     for (std::size_t p = 0; p < space.parameters.size(); ++p) html += parameter_plot(space, p);
     return html + "</div><h3>Failures</h3>" + failures(space);
 }
@@ -152,9 +162,10 @@ std::string space_section(const RecordedSpace &space) {
 }  // namespace
 
 std::string html_report(const RecordedRun &run) {
-    std::string html = fmt::format("<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>flashwright "
-                                   "tune</title><style>{}</style></head><body><h1>Tuning results</h1>",
-                                   kStyle);
+    std::string html = fmt::format(
+        "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>flashwright "
+        "tune</title><style>{}</style></head><body><h1>Tuning results</h1>",
+        kStyle);
     html += machine_section(run.metadata) + "<h2>What was decided</h2>" + decision_table(run.metadata);
     for (const RecordedSpace &space : run.spaces) html += space_section(space);
     return html + "</body></html>\n";

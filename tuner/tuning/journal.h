@@ -10,9 +10,9 @@ namespace flashwright {
 
 class Journal {
  public:
-    // `identity` says what the entries depend on (machine, generator). With `resume`, entries of the same identity that the
-    // file holds are entries() and it is continued; else it begins anew. A last line that is not whole is left behind.
-    // Throws std::runtime_error if the file cannot be written.
+    // `identity` says what the entries depend on (machine, generator). With `resume`, entries of the same identity that
+    // the file holds are entries() and it is continued; else it begins anew. A last line that is not whole is left
+    // behind. Throws std::runtime_error if the file cannot be written.
     Journal(const std::string &path, const nlohmann::json &identity, bool resume);
     ~Journal();
     Journal(const Journal &) = delete;

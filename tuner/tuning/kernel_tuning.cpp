@@ -99,18 +99,26 @@ std::vector<KernelFamily> kernel_families(const std::vector<std::string> &dtypes
 KernelTuning::KernelTuning(const TuneOptions &options, const KernelFamily &family, CandidateBuilder &builder,
                            Journal &journal, TuneListener listener, StopRequested stop_requested,
                            std::vector<CpuSimdTiles> warm_starts)
-    : options_(options), family_(family), builder_(builder), journal_(journal), listener_(std::move(listener)),
-      stop_requested_(std::move(stop_requested)), warm_starts_(std::move(warm_starts)),
+    : options_(options),
+      family_(family),
+      builder_(builder),
+      journal_(journal),
+      listener_(std::move(listener)),
+      stop_requested_(std::move(stop_requested)),
+      warm_starts_(std::move(warm_starts)),
       space_(forward_search_space(machine_of(family), smallest_of(options.shapes), family.default_tiles, options.only)),
       default_point_(space_.find(point_of(family.default_tiles))),
       trials_(dtype_named(family.dtype), family.isa, options.shapes, options.run_seconds, stop_requested_),
-      history_(space_.size(), options.shapes.size()), default_seconds_(options.shapes.size()),
-      best_seconds_(options.shapes.size()), noise_floor_(options.shapes.size()) {}
+      history_(space_.size(), options.shapes.size()),
+      default_seconds_(options.shapes.size()),
+      best_seconds_(options.shapes.size()),
+      noise_floor_(options.shapes.size()) {}
 
 BuildRequest KernelTuning::build_request(std::size_t point) const {
     BuildRequest request = {family_.op, family_.dtype, family_.isa, {}};
     for (std::size_t p = 0; p < space_.names().size(); ++p) {
-        if (!space_.run_time()[p]) request.tiles.push_back(fmt::format("{}={}", space_.names()[p], space_.point(point)[p]));
+        if (!space_.run_time()[p])
+            request.tiles.push_back(fmt::format("{}={}", space_.names()[p], space_.point(point)[p]));
     }
     return request;
 }
@@ -161,8 +169,8 @@ void KernelTuning::prepare_default() {
     const Build build = builder_.build({build_request(default_point_)}, stop_requested_)[0];
     if (build.outcome.end == ChildEnd::interrupted) return;
     if (build.outcome.end != ChildEnd::finished)
-        throw std::runtime_error(fmt::format("the default of {} {} {} could not be built: {}", family_.op, family_.dtype,
-                                             family_.isa, build.outcome.detail));
+        throw std::runtime_error(fmt::format("the default of {} {} {} could not be built: {}", family_.op,
+                                             family_.dtype, family_.isa, build.outcome.detail));
     const Contestant contestant = {build.shared_object, family_.default_tiles};
     const double wall = wall_seconds();
     const CheckResult check = trials_.check(contestant, best_seconds_);
@@ -196,7 +204,8 @@ void KernelTuning::measure_noise() {
     for (std::size_t s = 0; s < options_.shapes.size() && !stopped(); ++s) {
         listener_.step(fmt::format("{} {} {}: noise floor of {}", family_.op, family_.dtype, family_.isa,
                                    to_string(options_.shapes[s])));
-        const double wall = wall_seconds(), expected = 4.0 * (kPreflightPairs + 1) * std::max(default_seconds_[s], 3e-3);
+        const double wall = wall_seconds(),
+                     expected = 4.0 * (kPreflightPairs + 1) * std::max(default_seconds_[s], 3e-3);
         const PairTimes times = trials_.pairs(anchor, {twin}, static_cast<int>(s), kPreflightPairs);
         if (times.verdict != Verdict::ok) continue;
         busy_ = std::clamp((wall_seconds() - wall) / expected, busy_, 10.0);
@@ -212,8 +221,8 @@ void KernelTuning::measure_noise() {
 std::size_t KernelTuning::replay_journal() {
     std::size_t known = 0;
     for (const nlohmann::json &entry : journal_.entries()) {
-        if (!entry.contains("trial") || entry.value("op", "") != family_.op || entry.value("dtype", "") != family_.dtype ||
-            entry.value("isa", "") != family_.isa)
+        if (!entry.contains("trial") || entry.value("op", "") != family_.op ||
+            entry.value("dtype", "") != family_.dtype || entry.value("isa", "") != family_.isa)
             continue;
         std::vector<int> values;
         for (const std::string &name : space_.names()) values.push_back(entry["trial"].value(name, 0));
@@ -349,10 +358,15 @@ void KernelTuning::time_batch(const std::vector<std::size_t> &points,
     const RoundTimes times = trials_.rounds(contestants, all_shapes(), kBatchRounds,
                                             options_.seed + static_cast<std::uint32_t>(history_.order().size()));
     if (times.interrupted) return;
+    if (times.faults[0].verdict != Verdict::ok && points.size() > 1) {
+        // One of them took the default down with it: each alone tells which.
+        for (const std::size_t point : points) time_batch({point}, entries);
+        return;
+    }
     for (std::size_t i = field.size() - points.size(); i < field.size(); ++i) {
         const std::size_t point = field[i];
         nlohmann::json entry = entries.at(point);
-        const CheckResult &fault = times.faults[i];
+        const CheckResult &fault = times.faults[0].verdict != Verdict::ok ? times.faults[0] : times.faults[i];
         entry["verdict"] = verdict_name(fault.verdict);
         if (fault.verdict != Verdict::ok) {
             entry["detail"] = fault.detail;
@@ -379,8 +393,8 @@ std::vector<KernelTuning::Finalist> KernelTuning::halve(std::size_t shape, std::
     for (int rounds = kHalvingRounds; !points.empty() && !stopped(); rounds *= 2) {
         std::vector<Contestant> contestants = {contestants_.at(default_point_)};
         for (const std::size_t point : points) contestants.push_back(contestants_.at(point));
-        const RoundTimes times =
-            trials_.rounds(contestants, {static_cast<int>(shape)}, rounds, options_.seed + static_cast<std::uint32_t>(rounds));
+        const RoundTimes times = trials_.rounds(contestants, {static_cast<int>(shape)}, rounds,
+                                                options_.seed + static_cast<std::uint32_t>(rounds));
         if (times.interrupted || times.faults[0].verdict != Verdict::ok) break;
         ranked.clear();
         for (std::size_t i = 0; i < points.size(); ++i) {
@@ -404,7 +418,8 @@ std::vector<TunedRow> KernelTuning::finals() {
                                    to_string(options_.shapes[s])));
         std::vector<std::size_t> points;
         for (const std::size_t point : history_.ranking(s)) {
-            if (point != default_point_ && contestants_.count(point) > 0 && points.size() < kFinalists) points.push_back(point);
+            if (point != default_point_ && contestants_.count(point) > 0 && points.size() < kFinalists)
+                points.push_back(point);
         }
         for (const Finalist &finalist : halve(s, points)) {
             if (std::find(pool.begin(), pool.end(), finalist.point) == pool.end()) pool.push_back(finalist.point);
@@ -416,7 +431,8 @@ std::vector<TunedRow> KernelTuning::finals() {
     // Every finalist on every shape, and which of them are worth having.
     std::vector<std::vector<double>> ratios;
     if (!pool.empty()) {
-        listener_.step(fmt::format("{} {} {}: {} finalists on all shapes", family_.op, family_.dtype, family_.isa, pool.size()));
+        listener_.step(
+            fmt::format("{} {} {}: {} finalists on all shapes", family_.op, family_.dtype, family_.isa, pool.size()));
         std::vector<Contestant> contestants = {contestants_.at(default_point_)};
         for (const std::size_t point : pool) contestants.push_back(contestants_.at(point));
         const RoundTimes times = trials_.rounds(contestants, all_shapes(), kPoolRounds, options_.seed);
@@ -437,7 +453,8 @@ std::vector<TunedRow> KernelTuning::finals() {
     std::vector<std::size_t> shipped;
     for (std::size_t s = 0; s < options_.shapes.size() && !stopped(); ++s) {
         std::vector<std::size_t> order = allowed;
-        std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return ratios[a][s] < ratios[b][s]; });
+        std::sort(order.begin(), order.end(),
+                  [&](std::size_t a, std::size_t b) { return ratios[a][s] < ratios[b][s]; });
         std::vector<std::size_t> points;
         for (const std::size_t i : order) {
             if (points.size() < kDuellists) points.push_back(pool[i]);
@@ -447,9 +464,10 @@ std::vector<TunedRow> KernelTuning::finals() {
     return rows;
 }
 
-TunedRow KernelTuning::duel(std::size_t shape, const std::vector<std::size_t> &points, std::vector<std::size_t> &shipped) {
-    listener_.step(fmt::format("{} {} {}: duel on {}", family_.op, family_.dtype, family_.isa,
-                               to_string(options_.shapes[shape])));
+TunedRow KernelTuning::duel(std::size_t shape, const std::vector<std::size_t> &points,
+                            std::vector<std::size_t> &shipped) {
+    listener_.step(
+        fmt::format("{} {} {}: duel on {}", family_.op, family_.dtype, family_.isa, to_string(options_.shapes[shape])));
     TunedRow row;
     row.shape = options_.shapes[shape];
     row.point = default_point_;
@@ -490,7 +508,8 @@ TunedRow KernelTuning::duel(std::size_t shape, const std::vector<std::size_t> &p
                            {"win", contestant.win}});
     }
     if (!winners.empty()) {
-        // Of those that cannot be told apart: one that ships anyway, then the smaller tile, then the order of the space.
+        // Of those that cannot be told apart: one that ships anyway, then the smaller tile, then the order of the
+        // space.
         const double best = std::min_element(winners.begin(), winners.end(), [](const TunedRow &a, const TunedRow &b) {
                                 return a.ratio < b.ratio;
                             })->ratio;

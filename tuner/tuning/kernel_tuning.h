@@ -23,8 +23,8 @@ struct KernelFamily {
     CpuSimdTiles default_tiles;
 };
 
-// The families that this build and this CPU can tune. Empty lists: all. Throws std::invalid_argument if one that is asked
-// for by name is missing.
+// The families that this build and this CPU can tune. Empty lists: all. Throws std::invalid_argument if one that is
+// asked for by name is missing.
 std::vector<KernelFamily> kernel_families(const std::vector<std::string> &dtypes, const std::vector<std::string> &isas);
 
 // One row of the table to be: what serves a shape.
@@ -80,11 +80,11 @@ class KernelTuning {
     std::size_t default_point_;
     Trials trials_;
     SearchHistory history_;
-    std::map<std::size_t, Contestant> contestants_;          // built and right
-    std::map<std::string, std::size_t> point_of_object_;     // to find duplicates
+    std::map<std::size_t, Contestant> contestants_;       // built and right
+    std::map<std::string, std::size_t> point_of_object_;  // to find duplicates
     std::vector<double> default_seconds_, best_seconds_, noise_floor_;
     std::map<std::string, int> failures_;
-    double start_ = 0, deadline_ = 0, busy_ = 1;             // wall time over CPU time
+    double start_ = 0, deadline_ = 0, busy_ = 1;  // wall time over CPU time
 
     std::vector<std::size_t> starts() const;
     void prepare_default();

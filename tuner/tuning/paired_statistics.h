@@ -9,8 +9,9 @@ struct Interval {
     double low, high;
 };
 
-// Two-sided p-value of the Wilcoxon signed-rank test that the differences are symmetric about 0. Exact up to 50 differences
-// without ties or zeros, else by the normal approximation with corrections for ties and continuity. 1 if all are zero.
+// Two-sided p-value of the Wilcoxon signed-rank test that the differences are symmetric about 0. Exact up to 50
+// differences without ties or zeros, else by the normal approximation with corrections for ties and continuity. 1 if
+// all are zero.
 double wilcoxon_p(const std::vector<double> &differences);
 
 // The median of all means of two differences (each with itself too): the Hodges-Lehmann estimate, and the interval that

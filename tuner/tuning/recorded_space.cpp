@@ -55,8 +55,12 @@ RecordedRun run_of(const json &file) {
             return is_of(space, result) && space.shape == shape;
         });
         if (shape.empty() || known != run.spaces.end()) continue;
-        run.spaces.push_back({result.at("x_op"), result.at("x_dtype"), result.at("x_isa"), shape,
-                              parameters_of(result.at("configuration")), {}});
+        run.spaces.push_back({result.at("x_op"),
+                              result.at("x_dtype"),
+                              result.at("x_isa"),
+                              shape,
+                              parameters_of(result.at("configuration")),
+                              {}});
     }
     // What failed belongs to every shape.
     for (const json &result : file.at("results")) {

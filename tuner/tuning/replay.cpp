@@ -18,10 +18,11 @@ std::vector<std::size_t> starts_of(const RecordedSpace &recorded, const SearchSp
     for (const RecordedTrial &trial : recorded.trials) {
         if (trial.is_default) starts.push_back(space.find(trial.point));
     }
-    const nlohmann::json soft = metadata.value("x_machine", nlohmann::json::object()).value("soft", nlohmann::json::object());
-    const CpuSimdMachine machine = cpu_simd_machine(recorded.isa, recorded.dtype == "f64" ? 8 : 4,
-                                                    soft.value("l1_kib", 32) * std::int64_t{1024},
-                                                    soft.value("l2_kib", 256) * std::int64_t{1024});
+    const nlohmann::json soft =
+        metadata.value("x_machine", nlohmann::json::object()).value("soft", nlohmann::json::object());
+    const CpuSimdMachine machine =
+        cpu_simd_machine(recorded.isa, recorded.dtype == "f64" ? 8 : 4, soft.value("l1_kib", 32) * std::int64_t{1024},
+                         soft.value("l2_kib", 256) * std::int64_t{1024});
     for (const CpuSimdTiles &tiles : forward_starts(machine)) {
         const std::size_t point = space.find(point_of(tiles));
         if (point < space.size()) starts.push_back(point);

@@ -83,9 +83,9 @@ nlohmann::ordered_json t4_results(const std::vector<nlohmann::json> &entries, co
     // The last word on a configuration counts: a resumed run may have measured it again.
     std::map<std::tuple<std::string, std::string>, std::size_t> place;
     const auto put = [&](const ordered_json &result) {
-        const auto key = std::make_tuple(result["x_op"].dump() + result["x_dtype"].dump() + result["x_isa"].dump() +
-                                             result["x_shape"].dump(),
-                                         result["configuration"].dump());
+        const auto key = std::make_tuple(
+            result["x_op"].dump() + result["x_dtype"].dump() + result["x_isa"].dump() + result["x_shape"].dump(),
+            result["configuration"].dump());
         const auto [at, fresh] = place.emplace(key, results.size());
         if (fresh) {
             results.push_back(result);

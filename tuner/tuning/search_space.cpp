@@ -11,7 +11,10 @@ namespace flashwright {
 
 SearchSpace::SearchSpace(std::vector<std::string> names, std::vector<bool> run_time,
                          std::vector<std::vector<int>> points)
-    : names_(std::move(names)), run_time_(std::move(run_time)), points_(std::move(points)), ranks_(points_),
+    : names_(std::move(names)),
+      run_time_(std::move(run_time)),
+      points_(std::move(points)),
+      ranks_(points_),
       features_(points_.size(), std::vector<double>(names_.size())) {
     std::sort(points_.begin(), points_.end());
     for (std::size_t p = 0; p < names_.size(); ++p) {
@@ -69,7 +72,8 @@ SearchSpace forward_search_space(const CpuSimdMachine &machine, const SmallestSh
     const auto allowed = [&](const std::vector<int> &point) {
         for (std::size_t p = 0; p < names.size(); ++p) {
             const auto values = only.find(names[p]);
-            if (values != only.end() && std::find(values->second.begin(), values->second.end(), point[p]) == values->second.end())
+            if (values != only.end() &&
+                std::find(values->second.begin(), values->second.end(), point[p]) == values->second.end())
                 return false;
         }
         return true;

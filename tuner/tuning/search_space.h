@@ -38,9 +38,10 @@ class SearchSpace {
     std::vector<std::vector<double>> features_;
 };
 
-// Of the forward kernels. `only`: the values allowed, where not all are. The default of the build is a point of it whatever the rules
-// say. Throws std::invalid_argument on a parameter that does not exist.
-SearchSpace forward_search_space(const CpuSimdMachine &machine, const SmallestShape &shape, const CpuSimdTiles &default_tiles,
+// Of the forward kernels. `only`: the values allowed, where not all are. The default of the build is a point of it
+// whatever the rules say. Throws std::invalid_argument on a parameter that does not exist.
+SearchSpace forward_search_space(const CpuSimdMachine &machine, const SmallestShape &shape,
+                                 const CpuSimdTiles &default_tiles,
                                  const std::map<std::string, std::vector<int>> &only);
 
 CpuSimdTiles tiles_of(const std::vector<int> &point);

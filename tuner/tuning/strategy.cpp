@@ -11,11 +11,11 @@
 namespace flashwright {
 namespace {
 
-constexpr std::size_t kSmallSpace = 250;   // try all
-constexpr std::size_t kStartPoints = 28;   // before anything is learnt
-constexpr double kGoodShare = 0.15;        // of what was measured
-constexpr std::size_t kCentres = 6;        // best points whose neighbourhoods are looked at
-constexpr std::size_t kLastCentres = 2;    // whose untried neighbours come last
+constexpr std::size_t kSmallSpace = 250;  // try all
+constexpr std::size_t kStartPoints = 28;  // before anything is learnt
+constexpr double kGoodShare = 0.15;       // of what was measured
+constexpr std::size_t kCentres = 6;       // best points whose neighbourhoods are looked at
+constexpr std::size_t kLastCentres = 2;   // whose untried neighbours come last
 
 // Shared by all: what is untried, in an order that the seed decides.
 class Base : public Strategy {
@@ -170,8 +170,8 @@ class Auto : public Base {
         const std::vector<std::size_t> ranking = history.ranking();
         const auto count = static_cast<double>(history.order().size());
         const std::size_t best = std::max<std::size_t>(3, static_cast<std::size_t>(kGoodShare * count));
-        const std::set<std::size_t> among_best(ranking.begin(),
-                                               ranking.begin() + static_cast<std::ptrdiff_t>(std::min(best, ranking.size())));
+        const std::set<std::size_t> among_best(
+            ranking.begin(), ranking.begin() + static_cast<std::ptrdiff_t>(std::min(best, ranking.size())));
         for (const std::size_t point : history.order()) {
             features.push_back(space_.features(point));
             good.push_back(among_best.count(point) > 0);

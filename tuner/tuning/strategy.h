@@ -21,8 +21,8 @@ class Strategy {
 // exhaustive, random, local, auto.
 const std::vector<std::string> &strategy_names();
 
-// `starts`: points to try first, the default among them. Throws std::invalid_argument on an unknown name. The space must outlive
-// the strategy.
+// `starts`: points to try first, the default among them. Throws std::invalid_argument on an unknown name. The space
+// must outlive the strategy.
 std::unique_ptr<Strategy> make_strategy(const std::string &name, const SearchSpace &space,
                                         std::vector<std::size_t> starts, std::uint32_t seed);
 

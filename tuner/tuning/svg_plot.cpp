@@ -23,7 +23,9 @@ double tick_step(double range) {
 
 struct Axis {
     double low, high, begin, end;
-    double at(double value) const { return begin + (std::clamp(value, low, high) - low) / (high - low) * (end - begin); }
+    double at(double value) const {
+        return begin + (std::clamp(value, low, high) - low) / (high - low) * (end - begin);
+    }
 };
 
 Axis y_axis(const Plot &plot) {
@@ -46,9 +48,10 @@ std::string axes(const Plot &plot, const Axis &x, const Axis &y) {
     std::string svg;
     const double y_step = tick_step(y.high - y.low);
     for (double value = std::ceil(y.low / y_step) * y_step; value <= y.high; value += y_step) {
-        svg += fmt::format("<line class=\"grid\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>"
-                           "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{:g}</text>",
-                           x.begin, x.end, y.at(value), y.at(value), x.begin - 6, y.at(value) + 4, value);
+        svg += fmt::format(
+            "<line class=\"grid\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>"
+            "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{:g}</text>",
+            x.begin, x.end, y.at(value), y.at(value), x.begin - 6, y.at(value) + 4, value);
     }
     std::vector<std::pair<double, std::string>> ticks = plot.ticks;
     if (ticks.empty()) {
@@ -59,11 +62,12 @@ std::string axes(const Plot &plot, const Axis &x, const Axis &y) {
     for (const auto &[value, text] : ticks)
         svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", x.at(value),
                            y.begin + 16, escape_html(text));
-    svg += fmt::format("<line class=\"axis\" x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>"
-                       "<text class=\"label\" x=\"{3:.1f}\" y=\"{4:.1f}\" text-anchor=\"middle\">{5}</text>"
-                       "<text class=\"label\" transform=\"translate(13 {6:.1f}) rotate(-90)\" text-anchor=\"middle\">{7}</text>",
-                       x.begin, x.end, y.begin, (x.begin + x.end) / 2, plot.height - 8, escape_html(plot.x_label),
-                       (y.begin + y.end) / 2, escape_html(plot.y_label));
+    svg += fmt::format(
+        "<line class=\"axis\" x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>"
+        "<text class=\"label\" x=\"{3:.1f}\" y=\"{4:.1f}\" text-anchor=\"middle\">{5}</text>"
+        "<text class=\"label\" transform=\"translate(13 {6:.1f}) rotate(-90)\" text-anchor=\"middle\">{7}</text>",
+        x.begin, x.end, y.begin, (x.begin + x.end) / 2, plot.height - 8, escape_html(plot.x_label),
+        (y.begin + y.end) / 2, escape_html(plot.y_label));
     return svg;
 }
 
@@ -95,15 +99,17 @@ std::string escape_html(const std::string &text) {
 std::string svg_of(const Plot &plot) {
     if (plot.dots.empty()) return "";
     const Axis x = x_axis(plot), y = y_axis(plot);
-    std::string svg = fmt::format("<svg viewBox=\"0 0 {0:g} {1:g}\" width=\"{0:g}\" height=\"{1:g}\" role=\"img\">", plot.width,
-                                  plot.height);
+    std::string svg = fmt::format("<svg viewBox=\"0 0 {0:g} {1:g}\" width=\"{0:g}\" height=\"{1:g}\" role=\"img\">",
+                                  plot.width, plot.height);
     svg += axes(plot, x, y);
     for (const bool marked : {false, true}) {  // marked ones on top
         for (const PlotDot &dot : plot.dots) {
             if (dot.marked != marked) continue;
             svg += fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"><title>{}</title></circle>",
-                               marked ? "marked" : dot.y > y.high ? "beyond" : "dot", x.at(dot.x), y.at(dot.y),
-                               marked ? 5 : 3, escape_html(dot.title));
+                               marked           ? "marked"
+                               : dot.y > y.high ? "beyond"
+                                                : "dot",
+                               x.at(dot.x), y.at(dot.y), marked ? 5 : 3, escape_html(dot.title));
         }
     }
     std::string path;

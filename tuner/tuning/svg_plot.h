@@ -15,7 +15,7 @@ struct PlotDot {
 struct Plot {
     std::string x_label, y_label;
     std::vector<PlotDot> dots;
-    std::vector<std::pair<double, double>> steps;      // a line of steps
+    std::vector<std::pair<double, double>> steps;       // a line of steps
     std::vector<std::pair<double, std::string>> ticks;  // of the x axis; empty: numbers
     double width = 640, height = 300;
 };

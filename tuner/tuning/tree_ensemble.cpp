@@ -36,9 +36,9 @@ std::size_t TreeEnsemble::grow(Tree &tree, std::vector<std::size_t> examples,
     double best = impurity(total, count);
     Node split;
     for (std::size_t feature = 0; feature < features[0].size(); ++feature) {
-        const auto [low, high] = std::minmax_element(examples.begin(), examples.end(), [&](std::size_t a, std::size_t b) {
-            return features[a][feature] < features[b][feature];
-        });
+        const auto [low, high] = std::minmax_element(
+            examples.begin(), examples.end(),
+            [&](std::size_t a, std::size_t b) { return features[a][feature] < features[b][feature]; });
         const double smallest = features[*low][feature], largest = features[*high][feature];
         if (smallest == largest) continue;
         std::uniform_real_distribution<double> between(smallest, largest);

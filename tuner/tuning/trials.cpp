@@ -88,8 +88,8 @@ class Stage {
 }  // namespace
 
 const char *verdict_name(Verdict verdict) {
-    static constexpr const char *kNames[] = {"ok",    "slow",          "compile",    "crash", "timeout",
-                                             "wrong", "out of memory", "interrupted"};
+    static constexpr const char *kNames[] = {"ok",      "slow",  "compile",       "crash",
+                                             "timeout", "wrong", "out of memory", "interrupted"};
     return kNames[static_cast<int>(verdict)];
 }
 
@@ -117,10 +117,14 @@ Verdict verdict_of(ChildEnd end) {
     return Verdict::crash;
 }
 
-Trials::Trials(flashwright_dtype dtype, std::string isa, const std::vector<ShapeSpec> &shapes,
-               double silent_seconds, StopRequested stop_requested)
-    : dtype_(dtype), isa_(std::move(isa)), shapes_(shapes), calls_(shapes.size(), 1),
-      problems_(check_problems(dtype, shapes)), stop_requested_(std::move(stop_requested)),
+Trials::Trials(flashwright_dtype dtype, std::string isa, const std::vector<ShapeSpec> &shapes, double silent_seconds,
+               StopRequested stop_requested)
+    : dtype_(dtype),
+      isa_(std::move(isa)),
+      shapes_(shapes),
+      calls_(shapes.size(), 1),
+      problems_(check_problems(dtype, shapes)),
+      stop_requested_(std::move(stop_requested)),
       limits_{silent_seconds, kMemory} {
     std::transform(shapes.begin(), shapes.end(), std::back_inserter(timed_shapes_), timed_shape);
     for (const ShapeSpec &shape : timed_shapes_) {
@@ -156,19 +160,22 @@ CheckResult Trials::check(const Contestant &contestant, const std::vector<double
             }
         }
     };
-    const ChildOutcome outcome = run_in_child(limits_, body, [&](const Record &heard) {
-        doing = heard.text;
-        if (heard.kind == kChecked || heard.kind == kWrong) result.error = std::max(result.error, heard.value);
-        if (heard.kind == kWrong) {
-            result.verdict = Verdict::wrong;
-            result.error = heard.value;
-            result.detail = fmt::format("{}: {:.3g} times the error allowed", heard.text, heard.value);
-        }
-        if (heard.kind == kSlow) {
-            result.verdict = Verdict::slow;
-            result.detail = fmt::format("{}: {:.1f} times the best", heard.text, heard.value);
-        }
-    }, stop_requested_);
+    const ChildOutcome outcome = run_in_child(
+        limits_, body,
+        [&](const Record &heard) {
+            doing = heard.text;
+            if (heard.kind == kChecked || heard.kind == kWrong) result.error = std::max(result.error, heard.value);
+            if (heard.kind == kWrong) {
+                result.verdict = Verdict::wrong;
+                result.error = heard.value;
+                result.detail = fmt::format("{}: {:.3g} times the error allowed", heard.text, heard.value);
+            }
+            if (heard.kind == kSlow) {
+                result.verdict = Verdict::slow;
+                result.detail = fmt::format("{}: {:.1f} times the best", heard.text, heard.value);
+            }
+        },
+        stop_requested_);
     result.seconds = outcome.seconds;
     if (outcome.end != ChildEnd::finished) {
         result.verdict = verdict_of(outcome.end);
@@ -188,7 +195,8 @@ std::vector<double> Trials::calibrate(const Contestant &anchor) {
         const auto &samples = times.seconds[0][shape];
         if (samples.empty()) continue;
         seconds[shape] = *std::min_element(samples.begin(), samples.end());
-        calls_[shape] = static_cast<int>(std::clamp(std::ceil(kSampleSeconds / std::max(seconds[shape], 1e-9)), 1.0, 1e5));
+        calls_[shape] =
+            static_cast<int>(std::clamp(std::ceil(kSampleSeconds / std::max(seconds[shape], 1e-9)), 1.0, 1e5));
     }
     return seconds;
 }
@@ -224,10 +232,14 @@ RoundTimes Trials::rounds(const std::vector<Contestant> &contestants, const std:
     while (!alive.empty()) {
         result.seconds.assign(contestants.size(), std::vector<std::vector<double>>(shapes_.size()));
         std::size_t at = alive.front();
-        const ChildOutcome outcome = run_in_child(limits_, body, [&](const Record &heard) {
-            at = static_cast<std::size_t>(heard.candidate);
-            if (heard.kind == kSample) result.seconds[at][static_cast<std::size_t>(heard.shape)].push_back(heard.value);
-        }, stop_requested_);
+        const ChildOutcome outcome = run_in_child(
+            limits_, body,
+            [&](const Record &heard) {
+                at = static_cast<std::size_t>(heard.candidate);
+                if (heard.kind == kSample)
+                    result.seconds[at][static_cast<std::size_t>(heard.shape)].push_back(heard.value);
+            },
+            stop_requested_);
         if (outcome.end == ChildEnd::finished) return result;
         if (outcome.end == ChildEnd::interrupted) {
             result.interrupted = true;
@@ -254,13 +266,17 @@ PairTimes Trials::pairs(const Contestant &anchor, const std::vector<Contestant> 
             for (std::size_t i = 0; i < others.size(); ++i) {
                 const double a1 = stage.sample(a, s), b1 = stage.sample(*others[i], s);
                 const double b2 = stage.sample(*others[i], s), a2 = stage.sample(a, s);
-                if (pair >= 0) parent.send(record(kSample, i, s, (std::log(b1) + std::log(b2) - std::log(a1) - std::log(a2)) / 2));
+                if (pair >= 0)
+                    parent.send(record(kSample, i, s, (std::log(b1) + std::log(b2) - std::log(a1) - std::log(a2)) / 2));
             }
         }
     };
-    const ChildOutcome outcome = run_in_child(limits_, body, [&](const Record &heard) {
-        result.log_ratios[static_cast<std::size_t>(heard.candidate)].push_back(heard.value);
-    }, stop_requested_);
+    const ChildOutcome outcome = run_in_child(
+        limits_, body,
+        [&](const Record &heard) {
+            result.log_ratios[static_cast<std::size_t>(heard.candidate)].push_back(heard.value);
+        },
+        stop_requested_);
     result.verdict = verdict_of(outcome.end);
     return result;
 }

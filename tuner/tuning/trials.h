@@ -49,15 +49,15 @@ class Trials {
     Trials(flashwright_dtype dtype, std::string isa, const std::vector<ShapeSpec> &shapes, double silent_seconds,
            StopRequested stop_requested);
 
-    // Compares with exact attention, then warms up and times one call of each shape; `best_seconds` by shape, 0 for unknown:
-    // more than four times that is `slow`.
+    // Compares with exact attention, then warms up and times one call of each shape; `best_seconds` by shape, 0 for
+    // unknown: more than four times that is `slow`.
     CheckResult check(const Contestant &contestant, const std::vector<double> &best_seconds);
 
     // Sets how many calls make a sample from the anchor's time; returns its seconds of one call by shape.
     std::vector<double> calibrate(const Contestant &anchor);
 
-    // Rounds of one sample of each candidate on each shape, in shuffled order. `shapes` by index. A candidate that fails is
-    // left out of the rest, which goes on.
+    // Rounds of one sample of each candidate on each shape, in shuffled order. `shapes` by index. A candidate that
+    // fails is left out of the rest, which goes on.
     RoundTimes rounds(const std::vector<Contestant> &contestants, const std::vector<int> &shapes, int rounds,
                       std::uint32_t seed);
 

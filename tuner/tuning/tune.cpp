@@ -2,6 +2,7 @@
 
 #include "clocks.h"
 #include "file.h"
+#include "forward_problem.h"
 #include "hardware.h"
 #include "results_file.h"
 #include "winners.h"
@@ -29,7 +30,24 @@ void check_places(const std::vector<std::string> &paths) {
     for (const std::string &path : paths) {
         const auto folder = std::filesystem::absolute(path).parent_path();
         if (access(folder.c_str(), W_OK) != 0)
-            throw std::runtime_error(fmt::format("{}: expected a folder that can be written to: {}", path, folder.string()));
+            throw std::runtime_error(
+                fmt::format("{}: expected a folder that can be written to: {}", path, folder.string()));
+    }
+}
+
+// Shapes that a kernel with tiles of the default's size cannot take are served by the portable one.
+void check_shapes(const std::vector<ShapeSpec> &shapes, const std::vector<KernelFamily> &families) {
+    for (const KernelFamily &family : families) {
+        for (const ShapeSpec &shape : shapes) {
+            const ForwardProblem problem(shape, family.dtype == "f64" ? FLASHWRIGHT_F64 : FLASHWRIGHT_F32);
+            const std::string name = fmt::format("{}_{}_{}_{}", family.op, family.dtype, family.isa, family.default_id);
+            flashwright_execution execution = {};
+            execution.kernel = name.c_str();
+            const flashwright_status status =
+                flashwright_forward_choice(&problem.args(), &execution, nullptr, nullptr, 0);
+            if (status.code != FLASHWRIGHT_OK)
+                throw std::invalid_argument(fmt::format("shape {}: {}", to_string(shape), status.message));
+        }
     }
 }
 
@@ -40,6 +58,7 @@ TuneOutcome tune(const TuneOptions &options, const TuneListener &listener, const
     TuneOutcome outcome;
     outcome.results_path = results_path(options);
     const std::vector<KernelFamily> families = kernel_families(options.dtypes, options.isas);
+    check_shapes(options.shapes, families);
     check_places({options.output, outcome.results_path});
     const GeneratorProgram generator = find_generator();
     const int jobs = options.jobs > 0 ? options.jobs : hardware().cores;
@@ -48,8 +67,9 @@ TuneOutcome tune(const TuneOptions &options, const TuneListener &listener, const
     const nlohmann::json identity = {{"machine", hardware().exact}, {"generator_hash", generator.hash}};
     Journal journal(outcome.results_path + ".journal", identity, options.resume);
     if (journal.foreign() > 0)
-        listener.warning(fmt::format("{}.journal: {} entries of another machine or generator, or not whole, are left out",
-                                     outcome.results_path, journal.foreign()));
+        listener.warning(
+            fmt::format("{}.journal: {} entries of another machine or generator, or not whole, are left out",
+                        outcome.results_path, journal.foreign()));
     nlohmann::ordered_json warm = {{"kernels", nlohmann::ordered_json::array()}};
     if (!options.warm_start.empty()) {
         try {
@@ -72,8 +92,9 @@ TuneOutcome tune(const TuneOptions &options, const TuneListener &listener, const
     std::copy_if(outcome.kernels.begin(), outcome.kernels.end(), std::back_inserter(done),
                  [](const TunedKernel &kernel) { return !kernel.interrupted && !kernel.all_failed; });
     if (done.empty() && !outcome.interrupted)
-        throw std::runtime_error(fmt::format("no candidate was right; {} says what was wrong with each; {} is as it was",
-                                             outcome.results_path, options.output));
+        throw std::runtime_error(
+            fmt::format("no candidate was right; {} says what was wrong with each; {} is as it was",
+                        outcome.results_path, options.output));
     if (!done.empty()) {
         std::string warning;
         const std::string results_name = std::filesystem::path(outcome.results_path).filename().string();

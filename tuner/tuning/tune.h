@@ -16,8 +16,8 @@ struct TuneOutcome {
     bool written = false;  // the winners file
 };
 
-// Throws std::invalid_argument for options that cannot be, std::runtime_error if it cannot go on. Where no candidate of a kernel is
-// right, nothing is written of it, and if that is so for all of them it throws.
+// Throws std::invalid_argument for options that cannot be, std::runtime_error if it cannot go on. Where no candidate of
+// a kernel is right, nothing is written of it, and if that is so for all of them it throws.
 TuneOutcome tune(const TuneOptions &options, const TuneListener &listener, const StopRequested &stop_requested);
 
 }  // namespace flashwright

@@ -20,11 +20,11 @@ struct TuneOptions {
     std::size_t max_variants = 4;
     std::string strategy = "auto";
     std::uint32_t seed = 1;
-    int jobs = 0;  // compilations at once; 0: the processors
+    int jobs = 0;                                  // compilations at once; 0: the processors
     std::map<std::string, std::vector<int>> only;  // values of parameters that are allowed; the default always is
     bool resume = false;
     double compile_seconds = 60, run_seconds = 20;  // limits: of one compilation; of a candidate that says nothing
-    bool keep_duplicates = false;  // time candidates whose object is equal to another's
+    bool keep_duplicates = false;                   // time candidates whose object is equal to another's
     std::string output, results, warm_start;
     std::string build_cache;
 };

@@ -52,14 +52,15 @@ Contestant built(CandidateBuilder &builder, const KernelFamily &family, const Cp
 
 }  // namespace
 
-std::vector<VerifiedRow> verify_winners(const std::string &path, const TuneOptions &options, const TuneListener &listener,
-                                        const StopRequested &stop_requested) {
+std::vector<VerifiedRow> verify_winners(const std::string &path, const TuneOptions &options,
+                                        const TuneListener &listener, const StopRequested &stop_requested) {
     const GeneratorProgram generator = find_generator();
     std::string problem;
     const ordered_json winners = read_winners(path, generator, &problem);
     if (winners.is_null()) throw std::runtime_error(problem);
     CandidateBuilder builder(generator, options.build_cache.empty() ? default_build_cache() : options.build_cache,
-                             options.jobs > 0 ? options.jobs : hardware().cores, {options.compile_seconds, kBuildMemory});
+                             options.jobs > 0 ? options.jobs : hardware().cores,
+                             {options.compile_seconds, kBuildMemory});
     std::vector<VerifiedRow> rows;
     for (const auto &kernel : winners["kernels"]) {
         const std::string isa = kernel["isa"], dtype = kernel["dtype"], default_id = kernel["default"];
@@ -72,7 +73,8 @@ std::vector<VerifiedRow> verify_winners(const std::string &path, const TuneOptio
             const Contestant anchor = built(builder, family, family.default_tiles, stop_requested);
             const Contestant winner = built(builder, family, tiles_of_variant(kernel, id), stop_requested);
             if (stop_requested()) break;
-            Trials trials(dtype == "f64" ? FLASHWRIGHT_F64 : FLASHWRIGHT_F32, isa, {shape}, options.run_seconds, stop_requested);
+            Trials trials(dtype == "f64" ? FLASHWRIGHT_F64 : FLASHWRIGHT_F32, isa, {shape}, options.run_seconds,
+                          stop_requested);
             for (const Contestant &contestant : {anchor, winner}) {
                 const CheckResult check = trials.check(contestant, {0});
                 if (check.verdict != Verdict::ok)
@@ -82,7 +84,11 @@ std::vector<VerifiedRow> verify_winners(const std::string &path, const TuneOptio
             const PairTimes times = trials.pairs(anchor, {winner}, 0, kPairs);
             if (times.verdict != Verdict::ok || times.log_ratios[0].empty()) continue;
             const Interval logs = hodges_lehmann_interval(times.log_ratios[0]);
-            rows.push_back({family, id, to_string(shape), row["ratio"], std::exp(hodges_lehmann(times.log_ratios[0])),
+            rows.push_back({family,
+                            id,
+                            to_string(shape),
+                            row["ratio"],
+                            std::exp(hodges_lehmann(times.log_ratios[0])),
                             {std::exp(logs.low), std::exp(logs.high)}});
         }
     }

@@ -17,7 +17,7 @@ struct VerifiedRow {
 };
 
 // Rows where the default won are left out. Throws std::runtime_error if the file cannot be used here.
-std::vector<VerifiedRow> verify_winners(const std::string &path, const TuneOptions &options, const TuneListener &listener,
-                                        const StopRequested &stop_requested);
+std::vector<VerifiedRow> verify_winners(const std::string &path, const TuneOptions &options,
+                                        const TuneListener &listener, const StopRequested &stop_requested);
 
 }  // namespace flashwright

@@ -35,7 +35,10 @@ ordered_json tiles_json(const CpuSimdTiles &tiles) {
 }
 
 ordered_json shape_json(const ShapeSpec &shape) {
-    return {{"seqlen_q", shape.seqlen_q}, {"seqlen_k", shape.seqlen_k}, {"head_dim", shape.head_dim}, {"causal", shape.causal}};
+    return {{"seqlen_q", shape.seqlen_q},
+            {"seqlen_k", shape.seqlen_k},
+            {"head_dim", shape.head_dim},
+            {"causal", shape.causal}};
 }
 
 ordered_json row_json(const TunedRow &row, const std::string &variant) {
@@ -52,7 +55,8 @@ ordered_json row_json(const TunedRow &row, const std::string &variant) {
 ordered_json kernel_json(const TunedKernel &kernel) {
     const KernelFamily &family = kernel.family;
     ordered_json variants = ordered_json::array(), table = ordered_json::array();
-    variants.push_back({{"id", family.default_id}, {"tiles", tiles_json(family.default_tiles)}, {"why", "the default"}});
+    variants.push_back(
+        {{"id", family.default_id}, {"tiles", tiles_json(family.default_tiles)}, {"why", "the default"}});
     for (std::size_t i = 0; i < kernel.rows.size(); ++i) {
         const CpuSimdTiles tiles = tiles_of(kernel.points[i]);
         const std::string id = kernel.rows[i].win ? variant_id(tiles) : family.default_id;
@@ -60,7 +64,7 @@ ordered_json kernel_json(const TunedKernel &kernel) {
         if (!known) variants.push_back({{"id", id}, {"tiles", tiles_json(tiles)}, {"why", "measured"}});
         table.push_back(row_json(kernel.rows[i], id));
     }
-    return {{"op", family.op},        {"dtype", family.dtype}, {"isa", family.isa},           {"terms", json::array()},
+    return {{"op", family.op},      {"dtype", family.dtype},        {"isa", family.isa}, {"terms", json::array()},
             {"variants", variants}, {"default", family.default_id}, {"table", table}};
 }
 
@@ -96,7 +100,8 @@ class FolderLock {
 void check_form(const ordered_json &file) {
     if (!file.is_object()) throw std::runtime_error("expected a JSON object");
     if (file.at("schema_version") != kSchemaVersion)
-        throw std::runtime_error(fmt::format("schema_version is {}, expected {}", file["schema_version"].dump(), kSchemaVersion));
+        throw std::runtime_error(
+            fmt::format("schema_version is {}, expected {}", file["schema_version"].dump(), kSchemaVersion));
     for (const auto &kernel : file.at("kernels")) {
         for (const char *member : {"op", "dtype", "isa", "default"}) kernel.at(member).get_ref<const std::string &>();
         if (!kernel.at("terms").is_array()) throw std::runtime_error("terms: expected an array");
@@ -115,7 +120,8 @@ void check_form(const ordered_json &file) {
         for (const auto &row : kernel.at("table")) {
             row.at("variant").get_ref<const std::string &>();
             for (const char *member : {"seqlen_q", "seqlen_k", "head_dim"})
-                if (!row.at("shape").at(member).is_number_integer()) throw std::runtime_error("shape: expected integers");
+                if (!row.at("shape").at(member).is_number_integer())
+                    throw std::runtime_error("shape: expected integers");
             row.at("shape").at("causal").get<bool>();
             row.at("ratio").get<double>();
         }
@@ -125,8 +131,8 @@ void check_form(const ordered_json &file) {
 }  // namespace
 
 std::string variant_id(const CpuSimdTiles &tiles) {
-    return fmt::format("q{}b{}r{}d{}k{}v{}", tiles.block_q, tiles.block_k, tiles.row_vectors, tiles.tile_d, tiles.tile_k,
-                       tiles.tile_v);
+    return fmt::format("q{}b{}r{}d{}k{}v{}", tiles.block_q, tiles.block_k, tiles.row_vectors, tiles.tile_d,
+                       tiles.tile_k, tiles.tile_v);
 }
 
 nlohmann::json machine_json() {
@@ -143,7 +149,9 @@ nlohmann::json machine_json() {
 }
 
 nlohmann::json toolchain_json(const GeneratorProgram &generator) {
-    return {{"flashwright", flashwright_version()}, {"halide", generator.halide_version}, {"generator_hash", generator.hash}};
+    return {{"flashwright", flashwright_version()},
+            {"halide", generator.halide_version},
+            {"generator_hash", generator.hash}};
 }
 
 nlohmann::ordered_json winners_json(const std::vector<TunedKernel> &kernels, const GeneratorProgram &generator,

@@ -22,11 +22,12 @@ nlohmann::json toolchain_json(const GeneratorProgram &generator);
 nlohmann::ordered_json winners_json(const std::vector<TunedKernel> &kernels, const GeneratorProgram &generator,
                                     const std::string &results_name);
 
-// `news` and what else `old` holds: kernels, variants and rows of other shapes. What is measured anew replaces what was.
+// `news` and what else `old` holds: kernels, variants and rows of other shapes. What is measured anew replaces what
+// was.
 nlohmann::ordered_json merge_winners(const nlohmann::ordered_json &old, const nlohmann::ordered_json &news);
 
-// Reads a winners file. Empty text in `problem` if it is whole and of this machine and generator, else what is wrong with it, in
-// one line; the result is then null.
+// Reads a winners file. Empty text in `problem` if it is whole and of this machine and generator, else what is wrong
+// with it, in one line; the result is then null.
 nlohmann::ordered_json read_winners(const std::string &path, const GeneratorProgram &generator, std::string *problem);
 
 // The file's form alone, whatever the machine; throws std::runtime_error.
@@ -35,8 +36,8 @@ nlohmann::ordered_json read_winners_of_any_machine(const std::string &path);
 // Of the kernels of this op, dtype and ISA all tiles in the file.
 std::vector<CpuSimdTiles> tiles_in(const nlohmann::ordered_json &winners, const KernelFamily &family);
 
-// Merges `news` into the file under a lock and replaces it as a whole. Says in `warning` why the old content was dropped, if it
-// was. Throws std::runtime_error.
+// Merges `news` into the file under a lock and replaces it as a whole. Says in `warning` why the old content was
+// dropped, if it was. Throws std::runtime_error.
 void write_winners(const std::string &path, const nlohmann::ordered_json &news, const GeneratorProgram &generator,
                    std::string *warning);
 
