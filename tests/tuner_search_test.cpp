@@ -1,4 +1,5 @@
 // Spaces and strategies, without a machine.
+#include "flashwright/flashwright.h"
 #include "search_space.h"
 #include "strategy.h"
 
