@@ -10,5 +10,8 @@ void add_run_merge(CLI::App &run);
 void add_run_step(CLI::App &run);
 void add_bench(CLI::App &app);
 void add_info(CLI::App &app);
+void add_tune(CLI::App &app);
+void add_replay(CLI::App &app);
+void add_report(CLI::App &app);
 
 }  // namespace flashwright

@@ -53,6 +53,9 @@ int run_program(int argc, char **argv) {
     add_run_step(*run);
     add_bench(app);
     add_info(app);
+    add_tune(app);
+    add_replay(app);
+    add_report(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {

@@ -1,5 +1,6 @@
 # One custom command per kernel of the configuration, and the registry of them.
 # Files go to FLASHWRIGHT_KERNEL_DIR. Results: FLASHWRIGHT_KERNEL_OBJECTS, FLASHWRIGHT_KERNEL_REGISTRY.
+set(HALIDE_VERSION ${Halide_VERSION})
 include(kernel_configuration)
 
 # The command line of the generator for one kernel, without paths.
@@ -25,6 +26,12 @@ function(flashwright_generator_arguments out name)
     set(${out} "${arguments}" PARENT_SCOPE)
 endfunction()
 
+# For the scripts that may have to build the generator program.
+set(FLASHWRIGHT_GENERATOR_DEFINITIONS
+    "-DCACHE=${FLASHWRIGHT_KERNEL_CACHE}" "-DHALIDE_DIR=${Halide_DIR}" -DHALIDE_VERSION=${Halide_VERSION}
+    "-DCXX=${CMAKE_CXX_COMPILER}" "-DNINJA=${CMAKE_MAKE_PROGRAM}" -DWERROR=${FLASHWRIGHT_WERROR}
+)
+
 function(flashwright_add_kernel name)
     flashwright_generator_arguments(arguments ${name})
     set(outputs ${name}.o ${name}.stmt ${name}.s)
@@ -33,11 +40,9 @@ function(flashwright_add_kernel name)
         OUTPUT ${outputs}
         COMMAND
             "${CMAKE_COMMAND}" -DNAME=${name} "-DARGUMENTS=${arguments}" "-DOUTPUT_DIR=${FLASHWRIGHT_KERNEL_DIR}"
-            "-DCACHE=${FLASHWRIGHT_KERNEL_CACHE}" "-DHALIDE_DIR=${Halide_DIR}" -DHALIDE_VERSION=${Halide_VERSION}
-            "-DCXX=${CMAKE_CXX_COMPILER}" "-DNINJA=${CMAKE_MAKE_PROGRAM}" -DWERROR=${FLASHWRIGHT_WERROR} -P
-            "${PROJECT_SOURCE_DIR}/cmake/generate_kernel.cmake"
+            ${FLASHWRIGHT_GENERATOR_DEFINITIONS} -P "${PROJECT_SOURCE_DIR}/cmake/generate_kernel.cmake"
         DEPENDS ${generator_sources} "${PROJECT_SOURCE_DIR}/cmake/generate_kernel.cmake"
-                "${PROJECT_SOURCE_DIR}/cmake/generator_sources.cmake"
+                "${PROJECT_SOURCE_DIR}/cmake/generator_program.cmake" "${PROJECT_SOURCE_DIR}/cmake/generator_sources.cmake"
         COMMENT "Kernel ${name}"
         VERBATIM
     )
@@ -136,7 +141,7 @@ endfunction()
 flashwright_read_configuration()
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CONFIGURATION_FILES})
 list(LENGTH KERNELS kernel_count)
-message(STATUS "Kernels: ${kernel_count} from ${FLASHWRIGHT_CONFIG}, cached in ${FLASHWRIGHT_KERNEL_CACHE}")
+message(STATUS "Kernels: ${kernel_count} from ${CONFIGURATION_FILES}, cached in ${FLASHWRIGHT_KERNEL_CACHE}")
 if(SKIPPED_ISAS)
     message(STATUS "Kernels: not for ${CMAKE_SYSTEM_PROCESSOR}, skipped: ${SKIPPED_ISAS}")
 endif()
@@ -149,3 +154,21 @@ foreach(name IN LISTS KERNELS)
 endforeach()
 list(TRANSFORM KERNELS REPLACE "(.+)" "${FLASHWRIGHT_KERNEL_DIR}/\\1.o" OUTPUT_VARIABLE FLASHWRIGHT_KERNEL_OBJECTS)
 flashwright_write_registry()
+
+# The generator program beside the others, for the tuner.
+set(targets "")
+foreach(isa IN LISTS FLASHWRIGHT_ISAS)
+    list(APPEND targets "\"${isa}\": \"${FLASHWRIGHT_TARGET_${isa}}-${FLASHWRIGHT_TARGET_FEATURES}\"")
+endforeach()
+list(JOIN targets ", " targets)
+set(generator_program "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/flashwright_generate")
+add_custom_command(
+    OUTPUT "${generator_program}" "${generator_program}.json"
+    COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${generator_program}" "-DTARGETS={${targets}}"
+            ${FLASHWRIGHT_GENERATOR_DEFINITIONS} -P "${PROJECT_SOURCE_DIR}/cmake/provide_generator.cmake"
+    DEPENDS ${generator_sources} "${PROJECT_SOURCE_DIR}/cmake/provide_generator.cmake"
+            "${PROJECT_SOURCE_DIR}/cmake/generator_program.cmake" "${PROJECT_SOURCE_DIR}/cmake/generator_sources.cmake"
+    COMMENT "Generator program"
+    VERBATIM
+)
+add_custom_target(flashwright_generator DEPENDS "${generator_program}")

@@ -14,4 +14,10 @@ for cpu in Nehalem Haswell; do
     say "The whole suite on an emulated $cpu"
     qemu-x86_64 -cpu $cpu build/release/bin/flashwright_tests
 done
+say "A short tune, read by Kernel Tuner"
+python3 -m venv build/kernel-tuner
+build/kernel-tuner/bin/pip install --disable-pip-version-check --no-input -q kernel_tuner==1.5.0 jsonschema==4.26.0
+build/release/bin/flashwright tune --output build/nightly.json --dtype f32 --shape "1,8,8,512,512,64" --budget 1m
+build/release/bin/flashwright report build/nightly.t4.json --kernel-tuner build/nightly-caches
+build/kernel-tuner/bin/python tests/kernel_tuner_simulation.py build/nightly.t4.json build/nightly-caches/*.json
 say "All nightly tests passed"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # From a fresh clone to attention on real data: sets up, builds the program, runs the recorded tensors of a sentence encoder,
-# compares with the exact result, and measures the speed of this machine.
+# compares with the exact result, measures the speed of this machine, tunes two shapes for it and builds with the winners.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -23,4 +23,17 @@ say "Speed: one thread, f32, three shapes"
 $bin/flashwright bench --threads 1 --shape 1,8,8,1024,1024,64 --shape 1,8,8,1024,1024,128 \
     --shape 1,8,8,1024,1024,64,causal
 
-say "Done. Results in $out; try $bin/flashwright --help"
+shapes=(--shape "1,8,8,1024,1024,64,causal" --shape "8,12,12,197,197,64")
+say "Tuning two shapes for this machine, about two minutes"
+$bin/flashwright tune --output $out/winners.json --dtype f32 "${shapes[@]}" --budget 2m
+$bin/flashwright report $out/winners.t4.json -o $out/report.html
+
+say "Building with the winners, in build/tuned"
+"$cmake" --preset release -B build/tuned -DFLASHWRIGHT_CONFIG="$PWD/$out/winners.json"
+"$cmake" --build build/tuned --parallel "$jobs" --target flashwright_program
+
+say "Before and after"
+$bin/flashwright bench --threads 1 "${shapes[@]}"
+build/tuned/bin/flashwright bench --threads 1 "${shapes[@]}"
+
+say "Done. Results in $out, among them report.html; try $bin/flashwright --help"

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "execution.h"
+#include "forward_by_kernel.h"
 #include "kernel_choice.h"
 #include "scratch_size.h"
 #include "status.h"
@@ -70,10 +71,10 @@ struct TileKernel {
 
 class ForwardCall {
  public:
-    ForwardCall(const ForwardProblem &problem, const KernelChoice &choice, std::int64_t key_block)
+    ForwardCall(const ForwardProblem &problem, const Kernel &usual, const Kernel &last, std::int64_t key_block)
         : problem_(problem),
-          usual_(kKernels[choice.index], problem, key_block),
-          last_(kKernels[choice.last_index], problem, key_block),
+          usual_(usual, problem, key_block),
+          last_(last, problem, key_block),
           one_by_one_(key_block > 0) {}
 
     std::uint64_t scratch() const { return std::max(usual_.scratch, last_.scratch); }
@@ -166,19 +167,18 @@ class ForwardCall {
     bool one_by_one_;  // a forced block size: only a masked range is cut into blocks of just that size
 };
 
-flashwright_status run_forward(const ForwardProblem &problem, const flashwright_execution &execution) {
-    KernelChoice choice;
-    flashwright_status status = choose_kernel(kernel_request(problem, execution), execution, &choice);
-    if (failed(status)) return status;
-    const std::int32_t block_q = kKernels[choice.index].tiles.block_q;
-    status = check_all_reaches(problem, std::min<std::int64_t>(block_q, problem.seqlen_q));
+// `last` takes the rows that fill no tile of `usual`.
+flashwright_status run_kernels(const ForwardProblem &problem, const flashwright_execution &execution,
+                               const Kernel &usual, const Kernel &last) {
+    const std::int32_t block_q = usual.tiles.block_q;
+    const flashwright_status status = check_all_reaches(problem, std::min<std::int64_t>(block_q, problem.seqlen_q));
     if (failed(status)) return status;
     constexpr std::int64_t kMaxKeyBlock = std::int64_t{1} << 24;  // times the rows of a tile: 32-bit indices
     if (std::min(execution.key_block, problem.seqlen_k) > kMaxKeyBlock) {
         return make_status(FLASHWRIGHT_UNSUPPORTED, "key_block: expected at most %" PRId64 " keys, got %" PRId64,
                            kMaxKeyBlock, execution.key_block);
     }
-    const ForwardCall call(problem, choice, execution.key_block);
+    const ForwardCall call(problem, usual, last, execution.key_block);
     const TaskGrid grid(problem.batch, problem.heads, problem.seqlen_q, block_q, execution.threads);
     const double pairs = static_cast<double>(problem.batch) * static_cast<double>(problem.heads) *
                          static_cast<double>(problem.seqlen_q) * static_cast<double>(problem.seqlen_k);
@@ -186,7 +186,29 @@ flashwright_status run_forward(const ForwardProblem &problem, const flashwright_
                      call.scratch(), call);
 }
 
+flashwright_status run_forward(const ForwardProblem &problem, const flashwright_execution &execution) {
+    KernelChoice choice;
+    const flashwright_status status = choose_kernel(kernel_request(problem, execution), execution, &choice);
+    if (failed(status)) return status;
+    return run_kernels(problem, execution, kKernels[choice.index], kKernels[choice.last_index]);
+}
+
 }  // namespace
+
+flashwright_status forward_by_kernel(const flashwright_forward_args &args, const flashwright_execution &execution,
+                                     const Kernel &kernel, bool as_shipped) {
+    ForwardProblem problem;
+    flashwright_execution checked;
+    flashwright_status status = validate_forward(&args, true, &problem);
+    if (!failed(status)) status = validate_execution(&execution, &checked);
+    if (failed(status)) return status;
+    const KernelRequest request = kernel_request(problem, checked);
+    if (const char *obstacle = obstacle_to(kernel, request)) {
+        return make_status(FLASHWRIGHT_UNSUPPORTED, "kernel: %s cannot take this call: %s", kernel.name, obstacle);
+    }
+    return run_kernels(problem, checked, kernel, as_shipped ? left_over_kernel(request, kernel) : kernel);
+}
+
 }  // namespace flashwright
 
 using namespace flashwright;

@@ -102,28 +102,12 @@ KernelChoice look_up(const Candidates &candidates, const KernelRequest &request,
     return choice;
 }
 
-// The candidate with the smallest tile that holds `rows`; `chosen` if none is smaller.
-int smallest_tile(const Candidates &candidates, const KernelRequest &request, int chosen, std::int64_t rows) {
-    const char *isa_name = kKernels[chosen].isa;
-    int best = chosen;
-    for (int i = 0; i < kKernelCount; ++i) {
-        const std::int32_t block_q = kKernels[i].tiles.block_q;
-        if (block_q >= rows && block_q < kKernels[best].tiles.block_q &&
-            candidates.contains(kKernels[i], request, isa_name)) {
-            best = i;
-        }
-    }
-    return best;
-}
-
 KernelChoice choose_in_isa(const KernelRequest &request, const char *isa_name) {
     const Candidates tuned = find_candidates(request, isa_name, false);
     if (tuned.first >= 0) {
         KernelChoice choice = look_up(tuned, request, isa_name);
-        choice.last_index = choice.index;
-        const std::int64_t left_over = request.seqlen_q % kKernels[choice.index].tiles.block_q;
-        if (left_over > 0) choice.last_index = smallest_tile(tuned, request, choice.index, left_over);
-        if (left_over == request.seqlen_q) choice.index = choice.last_index;
+        choice.last_index = static_cast<int>(&left_over_kernel(request, kKernels[choice.index]) - kKernels);
+        if (request.seqlen_q < kKernels[choice.index].tiles.block_q) choice.index = choice.last_index;
         return choice;
     }
     KernelChoice choice;
@@ -188,6 +172,20 @@ const char *obstacle_to(const Kernel &kernel, const KernelRequest &request) {
     if (request.head_dim_v < kernel.tiles.tile_v) return "head_dim_v is less than its tile_v";
     if (!request.unit_channel_strides) return "the channel stride of q, k, v or out is not 1";
     return nullptr;
+}
+
+const Kernel &left_over_kernel(const KernelRequest &request, const Kernel &usual) {
+    const std::int64_t rows = request.seqlen_q % usual.tiles.block_q;
+    if (rows == 0) return usual;
+    const Kernel *best = &usual;
+    const Candidates candidates = find_candidates(request, usual.isa, false);
+    for (int i = 0; i < kKernelCount; ++i) {
+        const std::int32_t block_q = kKernels[i].tiles.block_q;
+        if (block_q >= rows && block_q < best->tiles.block_q && candidates.contains(kKernels[i], request, usual.isa)) {
+            best = &kKernels[i];
+        }
+    }
+    return *best;
 }
 
 flashwright_status choose_kernel(const KernelRequest &request, const flashwright_execution &execution,

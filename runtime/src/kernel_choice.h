@@ -39,6 +39,10 @@ struct KernelChoice {
 flashwright_status choose_kernel(const KernelRequest &request, const flashwright_execution &execution,
                                  KernelChoice *choice);
 
+// The kernel for the rows that fill no tile of `usual`, which need not be of the registry: the one with the smallest
+// tile that holds them.
+const Kernel &left_over_kernel(const KernelRequest &request, const Kernel &usual);
+
 // The choice in one line.
 void describe_choice(const KernelRequest &request, const KernelChoice &choice, char *text, std::size_t size);
 

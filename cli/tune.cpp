@@ -1,0 +1,226 @@
+#include "tune.h"
+#include "commands.h"
+#include "interrupt.h"
+#include "progress.h"
+#include "verify_winners.h"
+#include "winners.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <sstream>
+
+namespace flashwright {
+namespace {
+
+struct TuneArguments {
+    TuneOptions options;
+    std::vector<std::string> ops, shapes, only;
+    std::string budget = "10m", shapes_file, verify;
+    bool json = false;
+};
+
+// 90, 90s, 10m, 1.5h
+double parse_budget(const std::string &text) {
+    std::size_t end = 0;
+    double value = 0;
+    try {
+        value = std::stod(text, &end);
+    } catch (const std::exception &) {
+    }
+    const std::string unit = text.substr(end);
+    const double factor = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+    if (end == 0 || factor == 0 || !(value > 0) || !std::isfinite(value))
+        throw std::invalid_argument(fmt::format("budget: expected a time such as 90s, 10m or 1h, got \"{}\"", text));
+    return value * factor;
+}
+
+// tile_d=8,16
+void parse_only(const std::string &text, std::map<std::string, std::vector<int>> *only) {
+    const auto fail = [&] {
+        return std::invalid_argument(fmt::format("only: expected PARAMETER=VALUE[,VALUE…], got \"{}\"", text));
+    };
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos) throw fail();
+    std::istringstream values(text.substr(equals + 1));
+    for (std::string value; std::getline(values, value, ',');) {
+        std::size_t end = 0;
+        int number = 0;
+        try {
+            number = std::stoi(value, &end);
+        } catch (const std::exception &) {
+        }
+        if (end == 0 || end != value.size()) throw fail();
+        (*only)[text.substr(0, equals)].push_back(number);
+    }
+    if (only->count(text.substr(0, equals)) == 0) throw fail();
+}
+
+void print_kernel(const TunedKernel &kernel) {
+    fmt::print("{} {} {}: {} of {} candidates tried", kernel.family.op, kernel.family.dtype, kernel.family.isa,
+               kernel.tried, kernel.space_size);
+    for (const auto &[verdict, count] : kernel.failures) fmt::print(", {} {}", count, verdict);
+    fmt::print("\n");
+    for (std::size_t i = 0; i < kernel.rows.size(); ++i) {
+        const TunedRow &row = kernel.rows[i];
+        fmt::print("  {:<28} {:<4} {:>6.1f} % of the default's time ({:.1f} to {:.1f}, {} pairs, noise {:.1f} %)",
+                   to_string(row.shape), row.win ? "win" : "tie", 100 * row.ratio, 100 * row.interval.low,
+                   100 * row.interval.high, row.pairs, 100 * row.noise_floor);
+        if (row.win) {
+            for (std::size_t p = 0; p < kernel.parameters.size(); ++p)
+                fmt::print(" {}={}", kernel.parameters[p], kernel.points[i][p]);
+        } else {
+            fmt::print(" the default stays");
+        }
+        fmt::print("\n");
+    }
+}
+
+nlohmann::ordered_json kernel_json(const TunedKernel &kernel) {
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    for (std::size_t i = 0; i < kernel.rows.size(); ++i) {
+        const TunedRow &row = kernel.rows[i];
+        rows.push_back({{"shape", to_string(row.shape)},
+                        {"verdict", row.win ? "win" : "tie"},
+                        {"variant", row.win ? variant_id(tiles_of(kernel.points[i])) : kernel.family.default_id},
+                        {"ratio", row.ratio},
+                        {"interval", {row.interval.low, row.interval.high}},
+                        {"pairs", row.pairs},
+                        {"noise_floor", row.noise_floor}});
+    }
+    return {{"op", kernel.family.op},
+            {"dtype", kernel.family.dtype},
+            {"isa", kernel.family.isa},
+            {"candidates", kernel.tried},
+            {"space", kernel.space_size},
+            {"failures", kernel.failures},
+            {"rows", rows}};
+}
+
+// A JSON array of SPECs.
+std::vector<std::string> read_shapes(const std::string &path) {
+    std::ifstream file(path);
+    const auto shapes = nlohmann::json::parse(file, nullptr, false);
+    const bool good = shapes.is_array() && !shapes.empty() &&
+                      std::all_of(shapes.begin(), shapes.end(), [](const auto &shape) { return shape.is_string(); });
+    if (!good)
+        throw std::runtime_error(fmt::format("{}: expected a JSON array of shapes, as [\"1,8,8,1024,1024,64\"]", path));
+    return shapes;
+}
+
+void run_verify(const TuneArguments &arguments, const TuneListener &listener) {
+    const std::vector<VerifiedRow> rows =
+        verify_winners(arguments.verify, arguments.options, listener, interrupt_requested);
+    std::size_t lost = 0;
+    for (const VerifiedRow &row : rows) {
+        fmt::print(
+            "{} {} {} {:<28} {:<24} {:>6.1f} % of the default's time ({:.1f} to {:.1f}), {:.1f} % when it was tuned: "
+            "{}\n",
+            row.family.op, row.family.dtype, row.family.isa, row.shape, row.variant, 100 * row.ratio,
+            100 * row.interval.low, 100 * row.interval.high, 100 * row.promised,
+            row.holds() ? "holds" : "no longer faster");
+        lost += row.holds() ? 0 : 1;
+    }
+    if (rows.empty()) fmt::print("The defaults serve every shape of {}: nothing to verify\n", arguments.verify);
+    std::fflush(stdout);
+    if (lost > 0)
+        throw std::runtime_error(
+            fmt::format("{} of {} winners are no longer faster than the default; tune again", lost, rows.size()));
+}
+
+void run_tune(TuneArguments &arguments) {
+    TuneOptions &options = arguments.options;
+    options.budget_seconds = parse_budget(arguments.budget);
+    if (!arguments.shapes_file.empty()) {
+        for (const std::string &shape : read_shapes(arguments.shapes_file)) arguments.shapes.push_back(shape);
+    }
+    for (const std::string &shape : arguments.shapes) options.shapes.push_back(parse_shape_spec(shape));
+    if (options.shapes.empty()) options.shapes = default_shapes();
+    for (const std::string &text : arguments.only) parse_only(text, &options.only);
+    const DeferInterrupt defer;
+    Progress progress;
+    const TuneListener listener = {[&](const std::string &text) { progress.step(text); },
+                                   [&](const std::string &text) { progress.detail(text); },
+                                   [&](const std::string &text) {
+                                       progress.clear();
+                                       fmt::print(stderr, "warning: {}\n", text);
+                                   }};
+    if (!arguments.verify.empty()) {
+        run_verify(arguments, listener);
+        return;
+    }
+    const TuneOutcome outcome = tune(options, listener, interrupt_requested);
+    progress.clear();
+    if (arguments.json) {
+        nlohmann::ordered_json kernels = nlohmann::ordered_json::array();
+        for (const TunedKernel &kernel : outcome.kernels) kernels.push_back(kernel_json(kernel));
+        fmt::print("{}\n", kernels.dump(2));
+    } else {
+        for (const TunedKernel &kernel : outcome.kernels) print_kernel(kernel);
+    }
+    if (outcome.written && !arguments.json) {
+        fmt::print("Winners in {}, all results in {}. To build with them: cmake -DFLASHWRIGHT_CONFIG={} …\n",
+                   options.output, outcome.results_path, options.output);
+    }
+    std::fflush(stdout);
+}
+
+}  // namespace
+
+void add_tune(CLI::App &app) {
+    auto arguments = std::make_shared<TuneArguments>();
+    TuneOptions &options = arguments->options;
+    CLI::App *command = app.add_subcommand("tune", "Search the tiles of the kernels for this machine");
+    auto *output = command->add_option_group("file");
+    output->add_option("--output", options.output, "Winners file; shapes that it holds already stay")->type_name("F");
+    output->add_option("--verify", arguments->verify, "Only measure the winners of this file against the defaults")
+        ->type_name("F");
+    output->require_option(1);
+    command->add_option("--results", options.results, "All measurements (OUTPUT with .t4.json)")->type_name("F");
+    command->add_flag("--resume", options.resume, "Go on with the journal of the run before");
+    command->add_option("--op", arguments->ops, "Operations (forward)")
+        ->check(CLI::IsMember({"forward"}).description(""))
+        ->type_name("forward");
+    command->add_option("--dtype", options.dtypes, "Element types (all)")
+        ->check(CLI::IsMember({"f32", "f64"}).description(""))
+        ->type_name("f32|f64");
+    command->add_option("--shape", arguments->shapes, "B,HQ,HKV,TQ,TK,D[,DV][,causal]; a set of six without it")
+        ->type_name("SPEC");
+    command->add_option("--shapes", arguments->shapes_file, "JSON file, an array of SPECs")->type_name("F");
+    command->add_option("--warm-start", options.warm_start, "Winners, also of another machine, to try first")
+        ->type_name("F");
+    command->add_flag("--json", arguments->json, "Print JSON");
+    command->add_option("--isa", options.isas, "Instruction sets (the best of this CPU)")->type_name("NAME");
+    command->add_option("--budget", arguments->budget, "Time in all, about (10m)")->type_name("TIME");
+    command->add_option("--candidates", options.candidates, "At most so many a kernel")->type_name("N");
+    command->add_option("--patience", options.patience, "End after so many without a better one (160)")->type_name("N");
+    command->add_option("--max-variants", options.max_variants, "Variants a kernel besides the default (4)")
+        ->check(CLI::Range(1, 64).description(""))
+        ->type_name("K");
+    command->add_option("--strategy", options.strategy, "auto, exhaustive, random or local (auto)")
+        ->check(CLI::IsMember(strategy_names()).description(""))
+        ->type_name("S");
+    command->add_option("--only", arguments->only, "Restrict the space, as tile_d=8,16")->type_name("P=V,…");
+    command->add_option("--seed", options.seed, "Of all that is drawn at random (1)")->type_name("N");
+    command->add_option("--jobs", options.jobs, "Compilations at once (the processors)")
+        ->check(CLI::Range(1, 1024).description(""))
+        ->type_name("N");
+    command->add_option("--compile-limit", options.compile_seconds, "Longest compilation, in seconds (60)")
+        ->check(CLI::PositiveNumber.description(""))
+        ->type_name("S");
+    command->add_option("--run-limit", options.run_seconds, "Longest that a candidate may be silent, in seconds (20)")
+        ->check(CLI::PositiveNumber.description(""))
+        ->type_name("S");
+    command->add_flag("--keep-duplicates", options.keep_duplicates, "Time candidates whose code equals another's too");
+    command->footer(
+        "Example:\n  flashwright tune --output winners.json --dtype f32 --shape 1,8,8,1024,1024,64 --budget 2m");
+    command->callback([arguments] { run_tune(*arguments); });
+}
+
+}  // namespace flashwright

@@ -1,0 +1,11 @@
+# cmake -P: copies the generator program to OUTPUT, built if need be, and writes OUTPUT.json for the tuner.
+#   OUTPUT, TARGETS    where to; JSON object of the Halide target of each ISA
+#   CACHE, HALIDE_DIR, HALIDE_VERSION, CXX, NINJA, WERROR   as in generate_kernel.cmake
+cmake_minimum_required(VERSION 3.28)
+include("${CMAKE_CURRENT_LIST_DIR}/generator_program.cmake")
+hash_sources(sources_hash)
+file(MAKE_DIRECTORY "${CACHE}/bin")
+build_generator(generator ${sources_hash})
+file(COPY_FILE "${generator}" "${OUTPUT}")
+set(facts "{\"generator_hash\": \"${sources_hash}\", \"halide\": \"${HALIDE_VERSION}\", \"targets\": ${TARGETS}}\n")
+file(WRITE "${OUTPUT}.json" "${facts}")

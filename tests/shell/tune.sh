@@ -1,0 +1,171 @@
+#!/usr/bin/env bash
+# The tuner against candidates that are wrong, crash, hang or eat memory, against kill -9, and against itself.
+# FLASHWRIGHT_FAULTS: folder of the faulty kernels' objects.
+set -uo pipefail
+
+[ -d "${FLASHWRIGHT_FAULTS:-}" ] || exit 77
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+real=$(dirname "$FLASHWRIGHT_BIN")/flashwright_generate
+export XDG_CACHE_HOME=$work/cache
+
+fail() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+
+# tune CODE ARGUMENT...
+tune() {
+    local expected=$1 code=0
+    shift
+    "$FLASHWRIGHT_BIN" tune --dtype f32 --isa avx2 --shape 1,2,2,64,64,40 "$@" >stdout 2>stderr </dev/null || code=$?
+    [ "$code" -eq "$expected" ] || fail "tune $*: exit code $code, expected $expected: $(tail -n 3 stderr)"
+}
+
+says() {
+    local file=$1 text
+    shift
+    for text in "$@"; do grep -qF -- "$text" "$file" || fail "'$text' is not in $file: $(tail -n 20 "$file")"; done
+}
+
+# A generator program whose nth kernel after the default has the nth fault; the list is in $work/faults.
+mkdir generator
+sed 's/"generator_hash": "/"generator_hash": "faulty-/' "$real.json" >generator/generate.json
+cat >generator/generate <<SCRIPT
+#!/usr/bin/env bash
+real=$real work=$work objects=$FLASHWRIGHT_FAULTS
+SCRIPT
+cat >>generator/generate <<'SCRIPT'
+arguments="$*"
+out=$(sed 's/.*-o \([^ ]*\).*/\1/' <<<"$arguments")
+[[ $arguments == *"block_q=24 row_vectors=3 tile_d=8 tile_k=4 tile_v=4"* && ! -e $work/spoil-default ]] && exec "$real" "$@"
+[[ $arguments == *"block_q=24 row_vectors=3 tile_d=8 tile_k=4 tile_v=4"* ]] && exec cp "$objects/faulty_kernel_1.o" "$out/candidate.o"
+exec 9>"$work/lock"
+flock 9
+fault=$(head -n 1 "$work/faults")
+sed -i 1d "$work/faults"
+flock -u 9
+case $fault in
+    "") exec "$real" "$@" ;;
+    sleep) exec sleep 1000 ;;
+    garbage) echo "no object" >"$out/candidate.o" ;;
+    fail) echo "error: it does not compile" >&2; exit 1 ;;
+    *) exec cp "$objects/faulty_kernel_$fault.o" "$out/candidate.o" ;;
+esac
+SCRIPT
+chmod +x generator/generate
+export FLASHWRIGHT_GENERATOR=$work/generator/generate
+
+"$FLASHWRIGHT_BIN" info --json >info.json
+grep -q '"name": "avx2"' info.json || exit 77
+
+# Every fault: the run ends with a right winner, or the default, and names each.
+printf '%s\n' 1 2 3 4 5 6 7 8 sleep garbage fail >faults
+limits=(--compile-limit 10 --run-limit 4 --jobs 2 --budget 4m --strategy random)
+tune 0 --output winners.json "${limits[@]}" --candidates 14
+[ -s winners.json ] || fail "no winners file"
+[ ! -s faults ] || fail "not all faults were tried: $(tr '\n' ' ' <faults)"
+python3 - <<'PYTHON' || fail "the results of the fault suite"
+import collections, json
+results = json.load(open("winners.t4.json"))["results"]
+by = collections.Counter((r["invalidity"], r["x_verdict"]) for r in results)
+assert by["correctness", "wrong"] == 4, by   # wrong scale, half written, NaN, beside the output
+assert by["runtime", "crash"] == 2, by       # segfault, abort
+assert by["timeout", "timeout"] == 1, by     # endless kernel
+assert by["runtime", "out of memory"] == 1, by
+assert by["compile", "timeout"] == 1, by     # endless compilation
+assert by["compile", "compile"] == 2, by     # garbage, failure
+assert by["correct", "ok"] >= 3, by
+for result in results:
+    assert result["invalidity"] == "correct" or result["x_detail"], result
+winners = json.load(open("winners.json"))
+row, = winners["kernels"][0]["table"]
+right = [r["configuration"] for r in results if r["invalidity"] == "correct"]
+tiles = {v["id"]: v["tiles"] for v in winners["kernels"][0]["variants"]}[row["variant"]]
+assert tiles in right, row
+PYTHON
+
+# What others read of it: schemas, page, caches; and our own replay.
+venv=$FLASHWRIGHT_SOURCE_DIR/build/venv/bin/python
+python=python3
+[ ! -x "$venv" ] || python=$venv
+if $python -c 'import jsonschema' 2>/dev/null; then
+    $python - "$FLASHWRIGHT_SOURCE_DIR/docs/schemas" <<'PYTHON' || fail "the schemas"
+import json, jsonschema, sys
+for file, schema in (("winners.json", "winners-1"), ("winners.t4.json", "results-1")):
+    schema = json.load(open(f"{sys.argv[1]}/{schema}.schema.json"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(json.load(open(file)), schema)
+PYTHON
+else
+    echo "[SKIP] jsonschema is not installed: files are not checked against their schemas"
+fi
+"$FLASHWRIGHT_BIN" report winners.t4.json -o report.html --kernel-tuner caches || fail "report"
+for text in '<svg' 'What was decided' 'out of memory' 'signal 11'; do
+    grep -qF "$text" report.html || fail "'$text' is not in the report"
+done
+"$FLASHWRIGHT_BIN" replay winners.t4.json --seeds 3 --candidates 5 --json >stdout || fail "replay"
+python3 - <<'PYTHON' || fail "caches or replay"
+import glob, json
+file, = glob.glob("caches/*.json")
+cache = json.load(open(file))
+assert set(cache) >= {"device_name", "kernel_name", "problem_size", "tune_params_keys", "tune_params", "cache"}
+errors = [c["time"] for c in cache["cache"].values() if isinstance(c["time"], str)]
+assert errors.count("CompilationFailedConfig") == 2 and "RuntimeFailedConfig" in errors, errors
+for key, entry in cache["cache"].items():
+    assert key == ",".join(str(entry[name]) for name in cache["tune_params_keys"])
+assert {row["strategy"] for row in json.load(open("stdout"))} == {"auto", "random", "local"}
+PYTHON
+"$FLASHWRIGHT_BIN" tune --verify winners.json >stdout 2>stderr || fail "tune --verify: $(tail -n 2 stderr)"
+echo '{"schema_version": 1' >cut.json
+"$FLASHWRIGHT_BIN" tune --verify cut.json >stdout 2>stderr && fail "tune --verify of a file that is cut"
+says stderr "error: cut.json"
+
+# A second run skips them: they would be real now, and are not built again.
+before=$(wc -l <winners.t4.json.journal)
+tune 0 --output winners.json "${limits[@]}" --candidates 14 --resume
+says stderr "known from the journal"
+grep -c '"trial"' winners.t4.json.journal >count
+[ "$(cat count)" -le 15 ] || fail "--resume tried candidates again: $(cat count) trials, before $before lines"
+
+# Nothing but faults: an error, and the winners file is not touched.
+cp winners.json before.json
+for _ in $(seq 8); do printf '%s\n' 1 2 3; done >faults
+XDG_CACHE_HOME=$work/cache2 tune 1 --output winners.json "${limits[@]}" --candidates 5
+says stderr "error: " "no candidate was right"
+cmp -s winners.json before.json || fail "a run that failed changed the winners file"
+touch spoil-default
+XDG_CACHE_HOME=$work/cache3 tune 1 --output none.json "${limits[@]}" --candidates 3
+says stderr "error: " "the default"
+[ ! -e none.json ] || fail "a winners file without a right candidate"
+rm spoil-default
+: >faults
+
+# Interrupted: what was found is kept, exit code 130.
+rm -f late.json*
+"$FLASHWRIGHT_BIN" tune --dtype f32 --isa avx2 --shape 1,2,2,64,64,40 --output late.json --budget 2m >stdout 2>stderr </dev/null &
+pid=$!
+for _ in $(seq 300); do grep -qs '"trial"' late.t4.json.journal && break; sleep 0.1; done
+sleep 1
+kill -INT $pid
+code=0
+wait $pid || code=$?
+[ $code -eq 130 ] || fail "an interrupted run: exit code $code, expected 130"
+[ -s late.t4.json ] || fail "an interrupted run left no results"
+
+# Folders that cannot be written to, and wrong command lines.
+tune 1 --output none/winners.json
+says stderr "none"
+tune 2
+tune 2 --output w.json --strategy best
+tune 1 --output w.json --budget soon
+says stderr budget
+tune 1 --output w.json --isa mmx
+says stderr isa
+tune 1 --output w.json --shape 1,1,1,8,2,64
+says stderr "1,1,1,8,2,64" tile_k
+
+[ $failures -eq 0 ] && echo "all passed"
+exit $((failures > 0))

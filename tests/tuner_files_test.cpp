@@ -1,0 +1,188 @@
+// Journal and winners: cut anywhere, of another machine, of two writers.
+#include "hardware.h"
+#include "journal.h"
+#include "winners.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+
+namespace flashwright::test {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+class TunerFiles : public ::testing::Test {
+ protected:
+    void SetUp() override {
+        folder = std::filesystem::temp_directory_path() / ("flashwright-test-" + std::to_string(getpid()));
+        std::filesystem::create_directories(folder);
+    }
+    void TearDown() override { std::filesystem::remove_all(folder); }
+
+    std::string path(const std::string &name) const { return (folder / name).string(); }
+    static std::string read(const std::string &path) {
+        std::ostringstream text;
+        text << std::ifstream(path, std::ios::binary).rdbuf();
+        return text.str();
+    }
+    static void write(const std::string &path, const std::string &text) {
+        std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+    }
+
+    std::filesystem::path folder;
+    const GeneratorProgram generator = {"generate", "hash", "21.0.0", {}};
+};
+
+TunedKernel tuned(std::int64_t length, bool win, int block_q = 64) {
+    TunedKernel kernel;
+    kernel.family = {"forward", "f32", "avx2", "v0", {24, 256, 3, 8, 4, 4}};
+    TunedRow row;
+    row.shape = {1, 8, 8, length, length, 64, 64, false};
+    row.win = win;
+    row.ratio = 0.9;
+    row.interval = {0.89, 0.91};
+    row.pairs = 40;
+    kernel.rows = {row};
+    kernel.points = {win ? std::vector<int>{block_q, 128, 1, 8, 8, 8} : point_of(kernel.family.default_tiles)};
+    return kernel;
+}
+
+ordered_json winners(std::int64_t length, bool win, const GeneratorProgram &generator) {
+    return winners_json({tuned(length, win)}, generator, "r.t4.json");
+}
+
+TEST_F(TunerFiles, JournalSurvivesACutAtEveryByte) {
+    const json identity = {{"machine", "m"}};
+    {
+        Journal journal(path("j"), identity, false);
+        for (int i = 0; i < 3; ++i) journal.append({{"trial", i}});
+    }
+    const std::string whole = read(path("j"));
+    std::size_t most = 0;
+    for (std::size_t bytes = 0; bytes <= whole.size(); ++bytes) {
+        write(path("cut"), whole.substr(0, bytes));
+        {
+            Journal journal(path("cut"), identity, true);
+            EXPECT_GE(journal.entries().size(), most);
+            most = journal.entries().size();
+            journal.append({{"trial", 99}});
+        }
+        Journal again(path("cut"), identity, true);
+        ASSERT_EQ(again.entries().size(), most + 1) << "after a cut at " << bytes;
+        EXPECT_EQ(again.entries().back()["trial"], 99);
+    }
+    EXPECT_EQ(most, 3U);
+}
+
+TEST_F(TunerFiles, JournalOfAnotherMachineIsLeftOut) {
+    { Journal(path("j"), {{"machine", "a"}}, false).append({{"trial", 1}}); }
+    { Journal(path("j"), {{"machine", "b"}}, true).append({{"trial", 2}}); }
+    const Journal journal(path("j"), {{"machine", "a"}}, true);
+    ASSERT_EQ(journal.entries().size(), 1U);
+    EXPECT_EQ(journal.foreign(), 1U);
+}
+
+TEST_F(TunerFiles, WinnersCutAtEveryByteAreNamed) {
+    std::string warning;
+    write_winners(path("w.json"), winners(512, true, generator), generator, &warning);
+    EXPECT_EQ(warning, "");
+    const std::string whole = read(path("w.json"));
+    std::string problem;
+    EXPECT_FALSE(read_winners(path("w.json"), generator, &problem).is_null()) << problem;
+    for (std::size_t bytes = 0; bytes + 2 < whole.size(); ++bytes) {
+        write(path("w.json"), whole.substr(0, bytes));
+        EXPECT_TRUE(read_winners(path("w.json"), generator, &problem).is_null()) << bytes;
+        EXPECT_NE(problem.find("w.json"), std::string::npos);
+        EXPECT_EQ(problem.find('\n'), std::string::npos);
+    }
+    write_winners(path("w.json"), winners(512, true, generator), generator, &warning);
+    EXPECT_NE(warning, "");
+    EXPECT_EQ(read(path("w.json")), whole);
+}
+
+TEST_F(TunerFiles, StrangeWinnersAreNamed) {
+    const ordered_json good = winners(512, true, generator);
+    const std::function<void(ordered_json &)> spoils[] = {
+        [](ordered_json &w) { w["schema_version"] = 2; },
+        [](ordered_json &w) { w["kernels"] = 5; },
+        [](ordered_json &w) { w["kernels"][0]["isa"] = "mmx"; },
+        [](ordered_json &w) { w["kernels"][0]["isa"] = 7; },
+        [](ordered_json &w) { w["kernels"][0]["variants"][1]["tiles"]["block_q"] = 1 << 20; },
+        [](ordered_json &w) { w["kernels"][0]["variants"][1]["tiles"]["tile_k"] = "many"; },
+        [](ordered_json &w) { w["kernels"][0]["table"][0]["shape"]["causal"] = "no"; },
+        [](ordered_json &w) { w["machine"]["exact"] = "another"; },
+        [](ordered_json &w) { w["toolchain"]["generator_hash"] = "another"; },
+        [](ordered_json &w) { w.erase("machine"); },
+    };
+    for (const auto &spoil : spoils) {
+        ordered_json spoilt = good;
+        spoil(spoilt);
+        write(path("w.json"), spoilt.dump());
+        std::string problem;
+        EXPECT_TRUE(read_winners(path("w.json"), generator, &problem).is_null()) << spoilt.dump();
+        EXPECT_NE(problem, "");
+    }
+}
+
+TEST_F(TunerFiles, MergeKeepsOtherShapesAndReplacesTheSame) {
+    std::string warning;
+    write_winners(path("w.json"), winners(512, true, generator), generator, &warning);
+    write_winners(path("w.json"), winners(1024, false, generator), generator, &warning);
+    write_winners(path("w.json"), winners(1024, true, generator), generator, &warning);
+    EXPECT_EQ(warning, "");
+    const ordered_json merged = json::parse(read(path("w.json")));
+    ASSERT_EQ(merged["kernels"].size(), 1U);
+    EXPECT_EQ(merged["kernels"][0]["table"].size(), 2U);
+    EXPECT_EQ(merged["kernels"][0]["variants"].size(), 2U);
+    EXPECT_EQ(merged["kernels"][0]["variants"][1]["id"], "q64b128r1d8k8v8");
+}
+
+TEST_F(TunerFiles, TwoWritersLoseNothing) {
+    constexpr int kShapes = 12;
+    std::vector<pid_t> children;
+    for (const int first : {0, 1}) {
+        const pid_t child = fork();
+        if (child == 0) {
+            std::string warning;
+            for (int i = first; i < kShapes; i += 2)
+                write_winners(path("w.json"), winners(64 + i, i % 3 == 0, generator), generator, &warning);
+            _exit(warning.empty() ? 0 : 1);
+        }
+        children.push_back(child);
+    }
+    for (const pid_t child : children) {
+        int status = 0;
+        waitpid(child, &status, 0);
+        EXPECT_EQ(status, 0);
+    }
+    EXPECT_EQ(json::parse(read(path("w.json")))["kernels"][0]["table"].size(), std::size_t{kShapes});
+}
+
+TEST_F(TunerFiles, KilledWritersLeaveAWholeFile) {
+    std::string warning;
+    write_winners(path("w.json"), winners(512, true, generator), generator, &warning);
+    for (int i = 0; i < 50; ++i) {
+        const pid_t child = fork();
+        if (child == 0) {
+            for (int k = 0;; ++k)
+                write_winners(path("w.json"), winners(1000 + k % 7, true, generator), generator, &warning);
+        }
+        usleep(static_cast<useconds_t>(200 + i * 137 % 3000));
+        kill(child, SIGKILL);
+        int status = 0;
+        waitpid(child, &status, 0);
+        std::string problem;
+        ASSERT_FALSE(read_winners(path("w.json"), generator, &problem).is_null()) << problem;
+    }
+}
+
+}  // namespace
+}  // namespace flashwright::test

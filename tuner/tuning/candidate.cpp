@@ -1,0 +1,51 @@
+#include "candidate.h"
+
+#include "../../runtime/src/forward_by_kernel.h"
+#include "../../runtime/src/scratch.h"
+#include "check_status.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+// What the candidates' calls for scratch memory are renamed to: the runtime's own names are hidden in this program.
+extern "C" {
+__attribute__((visibility("default"))) void *candidate_scratch_allocate(void *context, std::uint64_t bytes) __asm__(
+    "__wrap_flashwright_scratch_allocate");
+__attribute__((visibility("default"))) int candidate_scratch_free(void *context, void *block) __asm__(
+    "__wrap_flashwright_scratch_free");
+
+void *candidate_scratch_allocate(void *context, std::uint64_t bytes) {
+    return flashwright_scratch_allocate(context, bytes);
+}
+int candidate_scratch_free(void *context, void *block) { return flashwright_scratch_free(context, block); }
+}
+
+namespace flashwright {
+
+Candidate::Candidate(const std::string &shared_object, const CpuSimdTiles &tiles, flashwright_dtype dtype,
+                     const std::string &isa)
+    : isa_(isa), kernel_{} {
+    // Never unloaded: the process ends first.
+    void *library = dlopen(shared_object.c_str(), RTLD_NOW | RTLD_LOCAL);
+    void *symbol = library != nullptr ? dlsym(library, kCandidateSymbol) : nullptr;
+    if (symbol == nullptr) throw std::runtime_error(fmt::format("cannot be loaded: {}", dlerror()));
+    kernel_.name = kCandidateSymbol;
+    kernel_.op = Op::forward;
+    kernel_.dtype = dtype;
+    kernel_.isa = isa_.c_str();
+    kernel_.variant = "candidate";
+    kernel_.tiles = tiles;
+    kernel_.terms_text = "";
+    kernel_.tiles_json = "";
+    kernel_.forward = reinterpret_cast<ForwardKernel>(symbol);
+}
+
+void Candidate::forward(const flashwright_forward_args &args, bool as_shipped) const {
+    flashwright_execution execution = {};
+    execution.threads = 1;
+    check(forward_by_kernel(args, execution, kernel_, as_shipped));
+}
+
+}  // namespace flashwright

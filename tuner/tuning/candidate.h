@@ -1,0 +1,37 @@
+// A built candidate, loaded into this process, which is a child made for that.
+#pragma once
+
+#include "flashwright/flashwright.h"
+
+#include <memory>
+#include <string>
+
+#include "../../runtime/src/kernel_abi.h"
+
+namespace flashwright {
+
+class Candidate {
+ public:
+    // Throws std::runtime_error if the file cannot be loaded.
+    Candidate(const std::string &shared_object, const CpuSimdTiles &tiles, flashwright_dtype dtype,
+              const std::string &isa);
+    Candidate(const Candidate &) = delete;
+    Candidate &operator=(const Candidate &) = delete;
+
+    // On one thread. `as_shipped`: rows that fill no tile by the kernel that this build would take for them, as in a
+    // library that holds the candidate; else by the candidate.
+    void forward(const flashwright_forward_args &args, bool as_shipped) const;
+
+ private:
+    std::string isa_;
+    Kernel kernel_;
+};
+
+// The C name of every candidate's kernel.
+inline constexpr const char *kCandidateSymbol = "flashwright_candidate";
+
+// Linker arguments that make a shared object of a kernel's object; its scratch memory comes from the loading program.
+inline constexpr const char *kCandidateLinkerOptions[] = {"-shared", "--wrap=flashwright_scratch_allocate",
+                                                          "--wrap=flashwright_scratch_free"};
+
+}  // namespace flashwright

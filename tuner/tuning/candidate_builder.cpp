@@ -1,0 +1,202 @@
+#include "candidate_builder.h"
+
+#include "candidate.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#define XXH_INLINE_ALL
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+
+namespace flashwright {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kPollMicroseconds = 5000;
+
+std::string hash_of(const std::string &content) {
+    const XXH128_hash_t hash = XXH3_128bits(content.data(), content.size());
+    return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+std::string content_of(const fs::path &path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream content;
+    content << file.rdbuf();
+    return content.str();
+}
+
+std::vector<std::string> generator_arguments(const GeneratorProgram &generator, const BuildRequest &request) {
+    const auto target = generator.targets.find(request.isa);
+    if (target == generator.targets.end())
+        throw std::runtime_error(fmt::format("{}: no Halide target for ISA {}", generator.path, request.isa));
+    std::vector<std::string> arguments = {"-g",
+                                          request.op,
+                                          "-f",
+                                          kCandidateSymbol,
+                                          "-n",
+                                          "candidate",
+                                          "-e",
+                                          "object",
+                                          "target=" + target->second,
+                                          std::string("dtype=") + (request.dtype == "f64" ? "float64" : "float32")};
+    arguments.insert(arguments.end(), request.tiles.begin(), request.tiles.end());
+    return arguments;
+}
+
+}  // namespace
+
+GeneratorProgram find_generator() {
+    const char *given = std::getenv("FLASHWRIGHT_GENERATOR");
+    const fs::path path =
+        given != nullptr ? fs::path(given) : fs::read_symlink("/proc/self/exe").parent_path() / "flashwright_generate";
+    if (access(path.c_str(), X_OK) != 0) {
+        throw std::runtime_error(
+            fmt::format("{}: expected the generator program, which the build puts beside this one "
+                        "(FLASHWRIGHT_GENERATOR names another)",
+                        path.string()));
+    }
+    try {
+        const auto facts = nlohmann::json::parse(content_of(path.string() + ".json"));
+        return {path.string(), facts.at("generator_hash"), facts.at("halide"), facts.at("targets")};
+    } catch (const nlohmann::json::exception &error) {
+        throw std::runtime_error(fmt::format(
+            "{}.json: expected what the build says about the generator program, got: {}", path.string(), error.what()));
+    }
+}
+
+std::string default_build_cache() {
+    if (const char *cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/')
+        return std::string(cache) + "/flashwright";
+    const char *home = std::getenv("HOME");
+    return home != nullptr ? std::string(home) + "/.cache/flashwright"
+                           : fmt::format("{}/flashwright-{}", fs::temp_directory_path().string(), getuid());
+}
+
+// One entry of the cache: there already, or first generated and then linked in a folder that is renamed when it is
+// whole.
+class CandidateBuilder::Job {
+ public:
+    Job(const CandidateBuilder &builder, const BuildRequest &request)
+        : builder_(builder), arguments_(generator_arguments(builder.generator_, request)) {
+        std::string key = builder.generator_.hash;
+        for (const std::string &argument : arguments_) key += "\n" + argument;
+        entry_ = fs::path(builder.cache_) / hash_of(key);
+    }
+
+    const fs::path &entry() const { return entry_; }
+
+    bool ended() {
+        if (done_) return true;
+        if (!program_) {
+            if (fs::exists(entry_ / "build.json")) return finish();
+            scratch_ = fmt::format("{}.{}", entry_.string(), getpid());
+            fs::remove_all(scratch_);
+            fs::create_directories(scratch_);
+            std::vector<std::string> command = {builder_.generator_.path, "-o", scratch_.string()};
+            command.insert(command.end(), arguments_.begin(), arguments_.end());
+            program_.emplace(command, builder_.limits_, (scratch_ / "log").string());
+        }
+        if (!program_->ended()) return false;
+        build_.outcome = program_->outcome();
+        build_.seconds += build_.outcome.seconds;
+        if (build_.outcome.end != ChildEnd::finished) return give_up();
+        if (linking_) return keep();
+        linking_ = true;
+        std::vector<std::string> command = {"ld"};
+        for (const char *option : kCandidateLinkerOptions) command.emplace_back(option);
+        for (const std::string &argument :
+             {std::string("-o"), (scratch_ / "candidate.so").string(), (scratch_ / "candidate.o").string()})
+            command.push_back(argument);
+        program_.emplace(command, builder_.limits_, (scratch_ / "log").string());
+        return false;
+    }
+
+    void interrupt() {
+        if (done_) return;
+        program_.reset();
+        build_.outcome.end = ChildEnd::interrupted;
+        give_up();
+    }
+
+    const Build &build() const { return build_; }
+
+ private:
+    bool give_up() {
+        if (!scratch_.empty()) fs::remove_all(scratch_);
+        return done_ = true;
+    }
+
+    bool keep() {
+        const nlohmann::json facts = {{"seconds", build_.seconds},
+                                      {"object_hash", hash_of(content_of(scratch_ / "candidate.o"))}};
+        fs::remove(scratch_ / "candidate.o");
+        fs::remove(scratch_ / "log");
+        std::ofstream(scratch_ / "build.json") << facts << "\n";
+        std::error_code taken;  // by another tuner, with the same content
+        fs::rename(scratch_, entry_, taken);
+        if (taken) fs::remove_all(scratch_);
+        return finish();
+    }
+
+    bool finish() {
+        const auto facts = nlohmann::json::parse(content_of(entry_ / "build.json"), nullptr, false);
+        build_.shared_object = (entry_ / "candidate.so").string();
+        if (facts.is_object()) {
+            build_.object_hash = facts.value("object_hash", "");
+            build_.seconds = facts.value("seconds", 0.0);
+        }
+        return done_ = true;
+    }
+
+    const CandidateBuilder &builder_;
+    std::vector<std::string> arguments_;
+    fs::path entry_, scratch_;
+    std::optional<ChildProgram> program_;
+    bool linking_ = false, done_ = false;
+    Build build_;
+};
+
+CandidateBuilder::CandidateBuilder(GeneratorProgram generator, std::string cache, int jobs, ChildLimits limits)
+    : generator_(std::move(generator)), cache_(std::move(cache)), jobs_(std::max(jobs, 1)), limits_(limits) {
+    fs::create_directories(cache_);
+}
+
+std::vector<Build> CandidateBuilder::build(const std::vector<BuildRequest> &requests,
+                                           const StopRequested &stop_requested) {
+    std::vector<std::unique_ptr<Job>> jobs;
+    std::vector<std::size_t> job_of_request;
+    for (const BuildRequest &request : requests) {
+        auto job = std::make_unique<Job>(*this, request);
+        const auto same =
+            std::find_if(jobs.begin(), jobs.end(), [&](const auto &j) { return j->entry() == job->entry(); });
+        job_of_request.push_back(static_cast<std::size_t>(same - jobs.begin()));
+        if (same == jobs.end()) jobs.push_back(std::move(job));
+    }
+    std::vector<Job *> running;
+    for (std::size_t next = 0; next < jobs.size() || !running.empty();) {
+        while (next < jobs.size() && static_cast<int>(running.size()) < jobs_) running.push_back(jobs[next++].get());
+        running.erase(std::remove_if(running.begin(), running.end(), [](Job *job) { return job->ended(); }),
+                      running.end());
+        if (stop_requested()) {
+            for (const auto &job : jobs) job->interrupt();
+            break;
+        }
+        if (!running.empty()) usleep(kPollMicroseconds);
+    }
+    std::vector<Build> builds;
+    for (const std::size_t job : job_of_request) builds.push_back(jobs[job]->build());
+    return builds;
+}
+
+}  // namespace flashwright

@@ -1,0 +1,17 @@
+// Strategies on a recorded space: what they would have found, without a machine.
+#pragma once
+
+#include "recorded_space.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace flashwright {
+
+// How much slower than the best of the space the best found is, after each candidate: 0.01 is 1 %.
+std::vector<double> regret_curve(const RecordedSpace &recorded, const std::string &strategy, std::uint32_t seed,
+                                 std::size_t candidates, const nlohmann::json &metadata);
+
+}  // namespace flashwright

@@ -1,0 +1,100 @@
+#include "search_space.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <stdexcept>
+
+namespace flashwright {
+
+SearchSpace::SearchSpace(std::vector<std::string> names, std::vector<bool> run_time,
+                         std::vector<std::vector<int>> points)
+    : names_(std::move(names)),
+      run_time_(std::move(run_time)),
+      points_(std::move(points)),
+      ranks_(points_),
+      features_(points_.size(), std::vector<double>(names_.size())) {
+    std::sort(points_.begin(), points_.end());
+    for (std::size_t p = 0; p < names_.size(); ++p) {
+        std::set<int> values;
+        for (const auto &point : points_) values.insert(point[p]);
+        const std::vector<int> sorted(values.begin(), values.end());
+        for (std::size_t i = 0; i < points_.size(); ++i) {
+            const auto place = std::lower_bound(sorted.begin(), sorted.end(), points_[i][p]);
+            ranks_[i][p] = static_cast<int>(place - sorted.begin());
+            features_[i][p] = sorted.size() > 1 ? ranks_[i][p] / static_cast<double>(sorted.size() - 1) : 0;
+        }
+    }
+}
+
+std::size_t SearchSpace::find(const std::vector<int> &point) const {
+    const auto place = std::lower_bound(points_.begin(), points_.end(), point);
+    return place != points_.end() && *place == point ? static_cast<std::size_t>(place - points_.begin()) : size();
+}
+
+std::vector<std::size_t> SearchSpace::neighbours(std::size_t index) const {
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < size(); ++i) {
+        int largest = 0, changed = 0;
+        for (std::size_t p = 0; p < names_.size(); ++p) {
+            const int step = std::abs(ranks_[i][p] - ranks_[index][p]);
+            largest = std::max(largest, step);
+            changed += step > 0 ? 1 : 0;
+        }
+        if (largest == 1 && changed <= 2) found.push_back(i);
+    }
+    return found;
+}
+
+std::string SearchSpace::text(std::size_t index) const {
+    std::string text;
+    for (std::size_t p = 0; p < names_.size(); ++p) {
+        text += fmt::format("{}{}={}", p > 0 ? " " : "", names_[p], points_[index][p]);
+    }
+    return text;
+}
+
+SearchSpace forward_search_space(const CpuSimdMachine &machine, const SmallestShape &shape,
+                                 const CpuSimdTiles &default_tiles,
+                                 const std::map<std::string, std::vector<int>> &only) {
+    std::vector<std::string> names;
+    std::vector<bool> run_time;
+    for (const TileParameter &parameter : forward_parameters()) {
+        names.emplace_back(parameter.name);
+        run_time.push_back(parameter.run_time);
+    }
+    for (const auto &[name, values] : only) {
+        if (std::find(names.begin(), names.end(), name) == names.end())
+            throw std::invalid_argument(fmt::format("only: expected one of {}, got {}", fmt::join(names, ", "), name));
+    }
+    const auto allowed = [&](const std::vector<int> &point) {
+        for (std::size_t p = 0; p < names.size(); ++p) {
+            const auto values = only.find(names[p]);
+            if (values != only.end() &&
+                std::find(values->second.begin(), values->second.end(), point[p]) == values->second.end())
+                return false;
+        }
+        return true;
+    };
+    std::set<std::vector<int>> points = {point_of(default_tiles)};
+    for (const CpuSimdTiles &tiles : forward_space(machine, shape)) {
+        if (allowed(point_of(tiles))) points.insert(point_of(tiles));
+    }
+    return SearchSpace(std::move(names), std::move(run_time), {points.begin(), points.end()});
+}
+
+CpuSimdTiles tiles_of(const std::vector<int> &point) {
+    CpuSimdTiles tiles = {};
+    for (std::size_t p = 0; p < point.size(); ++p) tiles.*forward_parameters()[p].member = point[p];
+    return tiles;
+}
+
+std::vector<int> point_of(const CpuSimdTiles &tiles) {
+    std::vector<int> point;
+    for (const TileParameter &parameter : forward_parameters()) point.push_back(tiles.*parameter.member);
+    return point;
+}
+
+}  // namespace flashwright

@@ -1,0 +1,81 @@
+// Runs candidates in child processes: correctness first, then times. Nothing that a candidate does reaches the tuner.
+#pragma once
+
+#include "check_problem.h"
+#include "child_process.h"
+#include "cpu_simd_tiles.h"
+#include "shape_spec.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace flashwright {
+
+// Something built that can be run.
+struct Contestant {
+    std::string shared_object;
+    CpuSimdTiles tiles;
+};
+
+// How a candidate fared, in the words of journal and report.
+enum class Verdict { ok, slow, compile, crash, timeout, wrong, out_of_memory, interrupted };
+const char *verdict_name(Verdict verdict);
+Verdict verdict_named(const std::string &name);  // crash for a name that it does not know
+Verdict verdict_of(ChildEnd end);
+
+struct CheckResult {
+    Verdict verdict = Verdict::ok;
+    std::string detail;
+    double error = 0;    // the largest, in units of what is tolerated
+    double seconds = 0;  // wall time
+};
+
+// Times of one candidate's samples on one shape, by round; a round that did not happen is missing for all.
+struct RoundTimes {
+    std::vector<std::vector<std::vector<double>>> seconds;  // [candidate][shape][round], of one call
+    std::vector<CheckResult> faults;                        // [candidate]; verdict ok where there was none
+    bool interrupted = false;
+};
+
+struct PairTimes {
+    std::vector<std::vector<double>> log_ratios;  // [candidate][pair], of the candidate's time over the anchor's
+    Verdict verdict = Verdict::ok;
+};
+
+class Trials {
+ public:
+    // `silent_seconds`: what a call may take at least; more for shapes that need it.
+    Trials(flashwright_dtype dtype, std::string isa, const std::vector<ShapeSpec> &shapes, double silent_seconds,
+           StopRequested stop_requested);
+
+    // Compares with exact attention, then warms up and times one call of each shape; `best_seconds` by shape, 0 for
+    // unknown: more than four times that is `slow`.
+    CheckResult check(const Contestant &contestant, const std::vector<double> &best_seconds);
+
+    // Sets how many calls make a sample from the anchor's time; returns its seconds of one call by shape.
+    std::vector<double> calibrate(const Contestant &anchor);
+
+    // Rounds of one sample of each candidate on each shape, in shuffled order. `shapes` by index. A candidate that
+    // fails is left out of the rest, which goes on.
+    RoundTimes rounds(const std::vector<Contestant> &contestants, const std::vector<int> &shapes, int rounds,
+                      std::uint32_t seed);
+
+    // Pairs A B B A of the anchor (A) with each of the candidates, in turns.
+    PairTimes pairs(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape, int pairs);
+
+    const std::vector<ShapeSpec> &shapes() const { return shapes_; }
+    // What is timed of each: fewer heads where that is enough work.
+    const std::vector<ShapeSpec> &timed_shapes() const { return timed_shapes_; }
+
+ private:
+    flashwright_dtype dtype_;
+    std::string isa_;
+    std::vector<ShapeSpec> shapes_, timed_shapes_;
+    std::vector<int> calls_;  // in a sample, by shape
+    std::vector<CheckProblem> problems_;
+    StopRequested stop_requested_;
+    ChildLimits limits_;
+};
+
+}  // namespace flashwright

@@ -1,0 +1,23 @@
+// A whole tuning run: every kernel asked for, its journal, results and winners.
+#pragma once
+
+#include "kernel_tuning.h"
+
+#include <string>
+#include <vector>
+
+namespace flashwright {
+
+struct TuneOutcome {
+    std::vector<TunedKernel> kernels;
+    std::string results_path;
+    double seconds = 0;
+    bool interrupted = false;
+    bool written = false;  // the winners file
+};
+
+// Throws std::invalid_argument for options that cannot be, std::runtime_error if it cannot go on. Where no candidate of
+// a kernel is right, nothing is written of it, and if that is so for all of them it throws.
+TuneOutcome tune(const TuneOptions &options, const TuneListener &listener, const StopRequested &stop_requested);
+
+}  // namespace flashwright

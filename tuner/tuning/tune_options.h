@@ -1,0 +1,32 @@
+// What a person may say to the tuner.
+#pragma once
+
+#include "shape_spec.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace flashwright {
+
+struct TuneOptions {
+    std::vector<std::string> dtypes, isas;
+    std::vector<ShapeSpec> shapes;
+    double budget_seconds = 600;  // in all
+    std::size_t candidates = 0;   // a kernel; 0: no limit
+    std::size_t patience = 160;   // candidates without a better one
+    std::size_t max_variants = 4;
+    std::string strategy = "auto";
+    std::uint32_t seed = 1;
+    int jobs = 0;                                  // compilations at once; 0: the processors
+    std::map<std::string, std::vector<int>> only;  // values of parameters that are allowed; the default always is
+    bool resume = false;
+    double compile_seconds = 60, run_seconds = 20;  // limits: of one compilation; of a candidate that says nothing
+    bool keep_duplicates = false;                   // time candidates whose object is equal to another's
+    std::string output, results, warm_start;
+    std::string build_cache;
+};
+
+}  // namespace flashwright

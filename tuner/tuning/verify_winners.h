@@ -1,0 +1,23 @@
+// Measures the winners of a file against the defaults once more.
+#pragma once
+
+#include "kernel_tuning.h"
+
+#include <string>
+#include <vector>
+
+namespace flashwright {
+
+struct VerifiedRow {
+    KernelFamily family;
+    std::string variant, shape;
+    double promised = 1, ratio = 1;
+    Interval interval = {1, 1};
+    bool holds() const { return interval.high < 1; }  // it is still faster than the default
+};
+
+// Rows where the default won are left out. Throws std::runtime_error if the file cannot be used here.
+std::vector<VerifiedRow> verify_winners(const std::string &path, const TuneOptions &options,
+                                        const TuneListener &listener, const StopRequested &stop_requested);
+
+}  // namespace flashwright

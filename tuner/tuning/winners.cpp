@@ -1,0 +1,251 @@
+#include "winners.h"
+
+#include "file.h"
+#include "hardware.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+namespace flashwright {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr int kSchemaVersion = 1;
+constexpr const char *kProtocol = "duel-1";
+
+// As printed: six digits say more than was measured.
+ordered_json shortened(double value) { return ordered_json::parse(fmt::format("{:.6g}", value)); }
+
+ordered_json tiles_json(const CpuSimdTiles &tiles) {
+    ordered_json result;
+    for (const TileParameter &parameter : forward_parameters()) result[parameter.name] = tiles.*parameter.member;
+    return result;
+}
+
+ordered_json shape_json(const ShapeSpec &shape) {
+    return {{"seqlen_q", shape.seqlen_q},
+            {"seqlen_k", shape.seqlen_k},
+            {"head_dim", shape.head_dim},
+            {"causal", shape.causal}};
+}
+
+ordered_json row_json(const TunedRow &row, const std::string &variant) {
+    return {{"shape", shape_json(row.shape)},
+            {"variant", variant},
+            {"verdict", row.win ? "win" : "tie"},
+            {"ratio", shortened(row.win ? row.ratio : 1.0)},
+            {"best_ratio", shortened(row.ratio)},
+            {"interval", {shortened(row.interval.low), shortened(row.interval.high)}},
+            {"pairs", row.pairs},
+            {"noise_floor", shortened(row.noise_floor)}};
+}
+
+ordered_json kernel_json(const TunedKernel &kernel) {
+    const KernelFamily &family = kernel.family;
+    ordered_json variants = ordered_json::array(), table = ordered_json::array();
+    variants.push_back(
+        {{"id", family.default_id}, {"tiles", tiles_json(family.default_tiles)}, {"why", "the default"}});
+    for (std::size_t i = 0; i < kernel.rows.size(); ++i) {
+        const CpuSimdTiles tiles = tiles_of(kernel.points[i]);
+        const std::string id = kernel.rows[i].win ? variant_id(tiles) : family.default_id;
+        const bool known = std::any_of(variants.begin(), variants.end(), [&](const auto &v) { return v["id"] == id; });
+        if (!known) variants.push_back({{"id", id}, {"tiles", tiles_json(tiles)}, {"why", "measured"}});
+        table.push_back(row_json(kernel.rows[i], id));
+    }
+    return {{"op", family.op},      {"dtype", family.dtype},        {"isa", family.isa}, {"terms", json::array()},
+            {"variants", variants}, {"default", family.default_id}, {"table", table}};
+}
+
+std::string read_text(const std::string &path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+bool same_family(const ordered_json &a, const ordered_json &b) {
+    return a["op"] == b["op"] && a["dtype"] == b["dtype"] && a["isa"] == b["isa"] && a["terms"] == b["terms"];
+}
+
+// Held as long as this lives. The folder is locked, not the file, which is replaced.
+class FolderLock {
+ public:
+    explicit FolderLock(const std::string &path) {
+        const auto folder = std::filesystem::absolute(path).parent_path();
+        descriptor_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (descriptor_ < 0 || flock(descriptor_, LOCK_EX) != 0)
+            throw std::runtime_error(fmt::format("{}: {}", folder.string(), std::strerror(errno)));
+    }
+    ~FolderLock() { close(descriptor_); }
+    FolderLock(const FolderLock &) = delete;
+    FolderLock &operator=(const FolderLock &) = delete;
+
+ private:
+    int descriptor_;
+};
+
+// Throws what is wrong with the form.
+void check_form(const ordered_json &file) {
+    if (!file.is_object()) throw std::runtime_error("expected a JSON object");
+    if (file.at("schema_version") != kSchemaVersion)
+        throw std::runtime_error(
+            fmt::format("schema_version is {}, expected {}", file["schema_version"].dump(), kSchemaVersion));
+    for (const auto &kernel : file.at("kernels")) {
+        for (const char *member : {"op", "dtype", "isa", "default"}) kernel.at(member).get_ref<const std::string &>();
+        if (!kernel.at("terms").is_array()) throw std::runtime_error("terms: expected an array");
+        for (const auto &variant : kernel.at("variants")) {
+            variant.at("id").get_ref<const std::string &>();
+            CpuSimdTiles tiles = {};
+            if (kernel["op"] != "forward") continue;
+            for (const TileParameter &parameter : forward_parameters())
+                tiles.*parameter.member = variant.at("tiles").at(parameter.name).get<int>();
+            const int element = kernel["dtype"] == "f64" ? 8 : 4;
+            CpuSimdMachine machine = cpu_simd_machine(kernel["isa"], element, hardware().l1, hardware().l2);
+            const std::string broken = broken_rule(tiles, machine, {});
+            if (!broken.empty() && variant["id"] != kernel["default"])
+                throw std::runtime_error(fmt::format("variant {}: expected that {}", variant["id"].dump(), broken));
+        }
+        for (const auto &row : kernel.at("table")) {
+            row.at("variant").get_ref<const std::string &>();
+            for (const char *member : {"seqlen_q", "seqlen_k", "head_dim"})
+                if (!row.at("shape").at(member).is_number_integer())
+                    throw std::runtime_error("shape: expected integers");
+            row.at("shape").at("causal").get<bool>();
+            row.at("ratio").get<double>();
+        }
+    }
+}
+
+}  // namespace
+
+std::string variant_id(const CpuSimdTiles &tiles) {
+    return fmt::format("q{}b{}r{}d{}k{}v{}", tiles.block_q, tiles.block_k, tiles.row_vectors, tiles.tile_d,
+                       tiles.tile_k, tiles.tile_v);
+}
+
+nlohmann::json machine_json() {
+    const Hardware &machine = hardware();
+    std::string isa;
+    for (std::int32_t i = 0; i < flashwright_isa_count(); ++i) {
+        if (flashwright_isa(i).usable != 0) isa = flashwright_isa(i).name;
+    }
+    return {{"exact", machine.exact},
+            {"family", machine.family},
+            {"isa", isa},
+            {"hard", {{"isa", isa}}},
+            {"soft", {{"l1_kib", machine.l1 >> 10}, {"l2_kib", machine.l2 >> 10}, {"cores", machine.cores}}}};
+}
+
+nlohmann::json toolchain_json(const GeneratorProgram &generator) {
+    return {{"flashwright", flashwright_version()},
+            {"halide", generator.halide_version},
+            {"generator_hash", generator.hash}};
+}
+
+nlohmann::ordered_json winners_json(const std::vector<TunedKernel> &kernels, const GeneratorProgram &generator,
+                                    const std::string &results_name) {
+    double noise = 0;
+    ordered_json list = ordered_json::array();
+    for (const TunedKernel &kernel : kernels) {
+        list.push_back(kernel_json(kernel));
+        for (const TunedRow &row : kernel.rows) noise = std::max(noise, row.noise_floor);
+    }
+    return {{"schema_version", kSchemaVersion},
+            {"machine", machine_json()},
+            {"toolchain", toolchain_json(generator)},
+            {"kernels", list},
+            {"evidence", {{"noise_floor", shortened(noise)}, {"protocol", kProtocol}, {"results", results_name}}}};
+}
+
+nlohmann::ordered_json merge_winners(const nlohmann::ordered_json &old, const nlohmann::ordered_json &news) {
+    ordered_json merged = news;
+    for (const auto &old_kernel : old["kernels"]) {
+        const auto kernel = std::find_if(merged["kernels"].begin(), merged["kernels"].end(),
+                                         [&](const auto &k) { return same_family(k, old_kernel); });
+        if (kernel == merged["kernels"].end()) {
+            merged["kernels"].push_back(old_kernel);
+            continue;
+        }
+        for (const auto &row : old_kernel["table"]) {
+            const bool replaced = std::any_of((*kernel)["table"].begin(), (*kernel)["table"].end(),
+                                              [&](const auto &r) { return r["shape"] == row["shape"]; });
+            if (replaced) continue;
+            (*kernel)["table"].push_back(row);
+            for (const auto &variant : old_kernel["variants"]) {
+                const bool known = std::any_of((*kernel)["variants"].begin(), (*kernel)["variants"].end(),
+                                               [&](const auto &v) { return v["id"] == variant["id"]; });
+                if (variant["id"] == row["variant"] && !known) (*kernel)["variants"].push_back(variant);
+            }
+        }
+    }
+    return merged;
+}
+
+nlohmann::ordered_json read_winners(const std::string &path, const GeneratorProgram &generator, std::string *problem) {
+    problem->clear();
+    try {
+        ordered_json file = read_winners_of_any_machine(path);
+        if (file.at("machine").at("exact") != hardware().exact) throw std::runtime_error("it is from another machine");
+        if (file.at("toolchain").at("generator_hash") != generator.hash)
+            throw std::runtime_error("it is from another generator");
+        return file;
+    } catch (const std::exception &error) {
+        *problem = error.what();
+        if (problem->rfind(path, 0) != 0) *problem = path + ": " + *problem;
+        return nullptr;
+    }
+}
+
+nlohmann::ordered_json read_winners_of_any_machine(const std::string &path) {
+    std::string problem;
+    try {
+        ordered_json file = ordered_json::parse(read_text(path));
+        check_form(file);
+        return file;
+    } catch (const std::exception &error) {
+        problem = fmt::format("{}: {}", path, error.what());
+    }
+    std::replace(problem.begin(), problem.end(), '\n', ' ');
+    throw std::runtime_error(problem);
+}
+
+std::vector<CpuSimdTiles> tiles_in(const nlohmann::ordered_json &winners, const KernelFamily &family) {
+    std::vector<CpuSimdTiles> found;
+    for (const auto &kernel : winners["kernels"]) {
+        if (kernel["op"] != family.op || kernel["dtype"] != family.dtype || kernel["isa"] != family.isa) continue;
+        if (!kernel["terms"].empty()) continue;
+        for (const auto &variant : kernel["variants"]) {
+            CpuSimdTiles tiles = {};
+            for (const TileParameter &parameter : forward_parameters())
+                tiles.*parameter.member = variant["tiles"][parameter.name];
+            found.push_back(tiles);
+        }
+    }
+    return found;
+}
+
+void write_winners(const std::string &path, const nlohmann::ordered_json &news, const GeneratorProgram &generator,
+                   std::string *warning) {
+    const FolderLock lock(path);
+    ordered_json merged = news;
+    if (std::filesystem::exists(path)) {
+        const ordered_json old = read_winners(path, generator, warning);
+        if (!old.is_null()) merged = merge_winners(old, news);
+    }
+    const std::string text = merged.dump(2) + "\n";
+    write_files({{path, text, {nullptr, 0}}});
+}
+
+}  // namespace flashwright
