@@ -25,16 +25,6 @@ std::string results_path(const TuneOptions &options) {
     return std::filesystem::path(options.output).replace_extension(".t4.json").string();
 }
 
-// Before anything takes time.
-void check_places(const std::vector<std::string> &paths) {
-    for (const std::string &path : paths) {
-        const auto folder = std::filesystem::absolute(path).parent_path();
-        if (access(folder.c_str(), W_OK) != 0)
-            throw std::runtime_error(
-                fmt::format("{}: expected a folder that can be written to: {}", path, folder.string()));
-    }
-}
-
 // Shapes that a kernel with tiles of the default's size cannot take are served by the portable one.
 void check_shapes(const std::vector<ShapeSpec> &shapes, const std::vector<KernelFamily> &families) {
     for (const KernelFamily &family : families) {
