@@ -69,6 +69,11 @@ Expr exp_nonpositive(const Expr &x) {
     return select(strictly_less(x, make_const(type, single ? -87.33 : -708.39)), make_const(type, 0), y);
 }
 
+Expr at_most_zero(const Expr &x) {
+    const Expr zero = make_const(x.type(), 0);
+    return select(strictly_less(zero, x), zero, x);
+}
+
 Expr tanh_accurate(const Expr &x) {
     const Type type = x.type();
     // Near zero 1 - e^(-2|x|) cancels; there the Taylor series is used up to where its rest is below the precision.

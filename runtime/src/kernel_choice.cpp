@@ -121,7 +121,7 @@ KernelChoice choose_in_isa(const KernelRequest &request, const char *isa_name) {
         KernelChoice choice = look_up(tuned, request, isa_name);
         choice.last_index = choice.index;
         const std::int64_t left_over = request.seqlen_q % kKernels[choice.index].tiles.block_q;
-        if (left_over > 0) choice.last_index = smallest_tile(tuned, request, choice.index, left_over);
+        if (left_over > 0 && request.op == Op::forward) choice.last_index = smallest_tile(tuned, request, choice.index, left_over);
         return choice;
     }
     KernelChoice choice;
@@ -167,6 +167,8 @@ const char *op_name(Op op) {
     switch (op) {
         case Op::forward:
             return "forward";
+        case Op::backward:
+            return "backward";
         case Op::merge:
             return "merge";
         case Op::step:
