@@ -85,11 +85,15 @@ nlohmann::ordered_json to_json(const BenchRow &row) {
         json["best_peak_gflops"] = result.best_peak_gflops;
         json["fraction_of_best_peak"] = result.gflops / result.best_peak_gflops;
     }
+    if (result.gbytes_per_second > 0) {
+        json["gbytes_per_s"] = result.gbytes_per_second;
+        json["peak_gbytes_per_s"] = result.peak_gbytes_per_second;
+    }
     return json;
 }
 
-std::string percent(double gflops, double peak_gflops, const std::string &isa) {
-    return fmt::format("{:.1f} % of {:.1f} ({})", 100 * gflops / peak_gflops, peak_gflops, isa);
+std::string percent(double value, double peak, const std::string &which) {
+    return fmt::format("{:.1f} % of {:.1f} ({})", 100 * value / peak, peak, which);
 }
 
 void print_head(int threads) {
@@ -107,6 +111,9 @@ void print_row(const BenchRow &row) {
     std::string peak = percent(result.gflops, result.peak_gflops, result.isa);
     if (result.best_isa != result.isa) {
         peak += ", " + percent(result.gflops, result.best_peak_gflops, result.best_isa);
+    }
+    if (result.gbytes_per_second > 0) {
+        peak += ", " + percent(result.gbytes_per_second, result.peak_gbytes_per_second, "GB/s");
     }
     fmt::print("{:<28} {:<5} {:>7} {:>10.4g} {:>10.4g} {:>10.4g} {:>5.1f} % {:>8.1f}  {:<28} {}\n",
                to_string(row.shape), row.dtype, result.threads, 1e3 * median(seconds), 1e3 * quarter(seconds),

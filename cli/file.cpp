@@ -29,7 +29,7 @@ constexpr std::size_t kLongestTransfer = 1 << 30;  // Linux moves no more than 2
 // other when the rest is already in place.
 std::filesystem::path place_of(const std::string &path) {
     std::error_code error;
-    const std::filesystem::path place = std::filesystem::weakly_canonical(path, error);
+    std::filesystem::path place = std::filesystem::weakly_canonical(path, error);
     if (error) {
         throw std::runtime_error(fmt::format("{}: {}", path, error.message()));
     }

@@ -136,8 +136,7 @@ void print_cpu(const ordered_json &cpu) {
 
 void print_choices(const ordered_json &choices) {
     for (const ordered_json &choice : choices) {
-        fmt::print("{} {}: {}\n  {}\n", text_of(choice["shape"]), text_of(choice["dtype"]), text_of(choice["kernel"]),
-                   text_of(choice["reason"]));
+        fmt::print("{} {}: {}\n", text_of(choice["shape"]), text_of(choice["dtype"]), text_of(choice["reason"]));
     }
 }
 

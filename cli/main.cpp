@@ -9,6 +9,8 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <string>
+#include <vector>
 
 namespace flashwright {
 namespace {
@@ -26,8 +28,11 @@ int run_program(int argc, char **argv) {
     app.set_version_flag("--version", flashwright_version());
     app.require_subcommand(1);
     app.footer("Example:\n  flashwright run forward --q q.npy --k k.npy --v v.npy --out out.npy --causal --verify");
-    app.failure_message([](const CLI::App *, const CLI::Error &error) {
-        return fmt::format("error: {}\nRun with --help for more information.\n", error.what());
+    // CLI11 says that a command is missing where one is given that does not exist.
+    app.failure_message([](const CLI::App *program, const CLI::Error &error) {
+        const std::vector<std::string> unknown = program->remaining(true);
+        return fmt::format("error: {}\nRun with --help for more information.\n",
+                           unknown.empty() ? error.what() : fmt::format("not expected: {}", unknown.front()));
     });
     CLI::App *run = app.add_subcommand("run", "Run a kernel on .npy files");
     run->require_subcommand(1);

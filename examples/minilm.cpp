@@ -29,7 +29,7 @@ std::vector<T> read_npy(const std::string &path, std::size_t count) {
 
 int main(int argc, char **argv) {
     const std::string folder = argc > 1 ? argv[1] : "examples/data/minilm";
-    constexpr std::size_t kCount = 2 * 12 * 177 * 32;
+    constexpr std::size_t kCount = std::size_t{2} * 12 * 177 * 32;
     const auto shape = {std::int64_t{2}, std::int64_t{12}, std::int64_t{177}, std::int64_t{32}};
     const auto q = read_npy<float>(folder + "/q.npy", kCount);
     const auto k = read_npy<float>(folder + "/k.npy", kCount);

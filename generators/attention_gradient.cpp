@@ -7,12 +7,20 @@ namespace flashwright {
 using namespace Halide;
 using Halide::Internal::make_const;
 
-GradientTile::GradientTile(const std::string &name, halide_type_t type, const GradientInputs &in, const ScoreTerms &terms,
-                           bool hide_operands, const Expr &count)
-    : dots("dots_" + name), probabilities("p_" + name), dprobabilities("dp_" + name), dscores("ds_" + name),
-      dq("dq_" + name), dk("dk_" + name), dv("dv_" + name), over_head_dim(0, in.head_dim, "d_" + name),
-      over_head_dim_v(0, in.head_dim_v, "c_" + name), over_keys(0, in.keys, "j_" + name),
-      over_rows(0, in.rows, "i_" + name), sections(0, count, "section_" + name) {
+GradientTile::GradientTile(const std::string &name, halide_type_t type, const GradientInputs &in,
+                           const ScoreTerms &terms, bool hide_operands, const Expr &count)
+    : dots("dots_" + name),
+      probabilities("p_" + name),
+      dprobabilities("dp_" + name),
+      dscores("ds_" + name),
+      dq("dq_" + name),
+      dk("dk_" + name),
+      dv("dv_" + name),
+      over_head_dim(0, in.head_dim, "d_" + name),
+      over_head_dim_v(0, in.head_dim_v, "c_" + name),
+      over_keys(0, in.keys, "j_" + name),
+      over_rows(0, in.rows, "i_" + name),
+      sections(0, count, "section_" + name) {
     const ScoreIndex at{row, key};
     const Expr zero = make_const(type, 0);
     const Expr is_seen = seen_by_terms(terms, at);

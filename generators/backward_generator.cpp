@@ -8,11 +8,11 @@ namespace flashwright {
 
 using namespace Halide;
 
-// The gradient of attention for one tile of queries and keys of one head, added to dq, dk and dv. Matrices are [channel, row |
-// key], those named *t, bias, mask and dbias are [key, channel | row]; all have stride 1 on their first axis and are padded to
-// whole register tiles.
+// The gradient of attention for one tile of queries and keys of one head, added to dq, dk and dv. Matrices are
+// [channel, row | key], those named *t, bias, mask and dbias are [key, channel | row]; all have stride 1 on their first
+// axis and are padded to whole register tiles.
 class BackwardGenerator : public Generator<BackwardGenerator> {
-public:
+ public:
     GeneratorParam<Type> dtype{"dtype", Float(32)};
     // Score terms besides scale and position: any of softcap, alibi, bias, mask, joined by '+'.
     GeneratorParam<std::string> terms{"terms", ""};
@@ -94,11 +94,9 @@ public:
         }
     }
 
-    void schedule() {
-        allocate_from_scratch(get_pipeline());
-    }
+    void schedule() { allocate_from_scratch(get_pipeline()); }
 
-private:
+ private:
     Var channel{"channel"}, row{"row"}, key{"key"};
 
     bool has_term(const std::string &name) const {

@@ -11,6 +11,7 @@ ScoreTerm softcap_term(const Expr &cap) {
     ScoreTerm term;
     term.name = "softcap";
     const Expr off = cap == make_const(cap.type(), 0);
+    term.unused = off;
     const Expr divisor = select(off, make_const(cap.type(), 1), cap);
     term.value = [=](const Expr &score, const ScoreIndex &) {
         return select(off, score, cap * tanh_accurate(score / divisor));
@@ -31,20 +32,22 @@ ScoreTerm alibi_term(const Expr &slope, const Expr &diagonal_offset) {
     return term;
 }
 
-ScoreTerm bias_term(const std::function<Expr(const ScoreIndex &)> &bias) {
+ScoreTerm bias_term(const Func &bias) {
     ScoreTerm term;
     term.name = "bias";
-    term.value = [=](const Expr &score, const ScoreIndex &at) { return score + bias(at); };
-    term.seen = [=](const ScoreIndex &at) { return !is_negative_infinity(bias(at)); };
+    term.value = [=](const Expr &score, const ScoreIndex &at) { return score + bias(at.row, at.key); };
+    term.seen = [=](const ScoreIndex &at) { return !is_negative_infinity(bias(at.row, at.key)); };
     term.seen_from_memory = true;
+    term.reads = {bias};
     return term;
 }
 
-ScoreTerm mask_term(const std::function<Expr(const ScoreIndex &)> &mask) {
+ScoreTerm mask_term(const Func &mask) {
     ScoreTerm term;
     term.name = "mask";
-    term.seen = [=](const ScoreIndex &at) { return mask(at) != cast<uint8_t>(0); };
+    term.seen = [=](const ScoreIndex &at) { return mask(at.row, at.key) != cast<uint8_t>(0); };
     term.seen_from_memory = true;
+    term.reads = {mask};
     return term;
 }
 

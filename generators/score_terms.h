@@ -1,6 +1,6 @@
 // What happens to a score between the dot product and the softmax, as a list of small composable terms.
-// Order: dot product * softmax_scale, soft cap, ALiBi, bias, masks. A term of your own is one more function that returns a
-// ScoreTerm; append it to the list in `score_terms`.
+// Order: dot product * softmax_scale, soft cap, ALiBi, bias, masks. A term of your own is one more function that
+// returns a ScoreTerm; append it to the list in `score_terms`.
 #pragma once
 
 #include <Halide.h>
@@ -26,6 +26,10 @@ struct ScoreTerm {
     std::function<Halide::Expr(const ScoreIndex &)> seen;
     // `seen` reads memory, so its result is worth keeping.
     bool seen_from_memory = false;
+    // (row, key): what the term reads from memory, to be read once a block.
+    std::vector<Halide::Func> reads;
+    // When true the term changes nothing; worth a version of the code without it. Undefined: not worth it.
+    Halide::Expr unused;
 };
 
 using ScoreTerms = std::vector<ScoreTerm>;
@@ -34,10 +38,10 @@ using ScoreTerms = std::vector<ScoreTerm>;
 ScoreTerm softcap_term(const Halide::Expr &cap);
 // -slope * |key - (row + diagonal_offset)| (Press et al. 2022, section 3, measured from the diagonal).
 ScoreTerm alibi_term(const Halide::Expr &slope, const Halide::Expr &diagonal_offset);
-// + bias(key, row); a bias of -infinity hides the key.
-ScoreTerm bias_term(const std::function<Halide::Expr(const ScoreIndex &)> &bias);
-// mask(key, row) == 0 hides the key.
-ScoreTerm mask_term(const std::function<Halide::Expr(const ScoreIndex &)> &mask);
+// + bias(row, key); a bias of -infinity hides the key.
+ScoreTerm bias_term(const Halide::Func &bias);
+// mask(row, key) == 0 hides the key.
+ScoreTerm mask_term(const Halide::Func &mask);
 // row + lo_offset <= key <= row + hi_offset and key < key_count: causal, window and key length in one.
 ScoreTerm position_term(const Halide::Expr &lo_offset, const Halide::Expr &hi_offset, const Halide::Expr &key_count);
 

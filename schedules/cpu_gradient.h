@@ -1,6 +1,6 @@
-// CPU schedule of the gradient of a tile: keys across the SIMD lanes for scores and dP, channels across the lanes for dQ, dK and
-// dV, so that every product is a register tile of (vectors x columns) that reads its operands in place, one broadcast a
-// multiply-add. Tiles are whole: the runtime pads.
+// CPU schedule of the gradient of a tile: keys across the SIMD lanes for scores and dP, channels across the lanes for
+// dQ, dK and dV, so that every product is a register tile of (vectors x columns) that reads its operands in place, one
+// broadcast a multiply-add. Tiles are whole: the runtime pads.
 #pragma once
 
 #include <Halide.h>
@@ -21,6 +21,7 @@ struct GradientOutputs {
 };
 
 // `update` is the update of each output that takes the tile.
-void schedule_gradient_cpu(GradientTile &tile, GradientOutputs &outputs, int update, const GradientTiles &tiles, int lanes);
+void schedule_gradient_cpu(GradientTile &tile, GradientOutputs &outputs, int update, const GradientTiles &tiles,
+                           int lanes);
 
 }  // namespace flashwright

@@ -1,5 +1,5 @@
-// Every backward kernel that can run here against the gradient of exact attention: shapes with tails on every axis, options,
-// layouts; and against differences of exact attention, which know nothing of any gradient formula.
+// Every backward kernel that can run here against the gradient of exact attention: shapes with tails on every axis,
+// options, layouts; and against differences of exact attention, which know nothing of any gradient formula.
 #include "support/gradient.h"
 #include "support/options.h"
 
@@ -84,7 +84,8 @@ TEST_P(Backward, Layouts) {
             const Form written = form == Form::shared ? Form::contiguous : form;
             GradientProblem inputs(GetParam().dtype, shape, options, {form, form, form, written}, {form});
             check(inputs);
-            GradientProblem outputs(GetParam().dtype, shape, options, {}, {Form::contiguous, written, written, written});
+            GradientProblem outputs(GetParam().dtype, shape, options, {},
+                                    {Form::contiguous, written, written, written});
             check(outputs, 2);
         }
     }
@@ -104,7 +105,8 @@ TEST_P(Backward, StaysInsideItsBuffers) {
             for (const Options &options : {Options{}, everything()}) {
                 GradientProblem problem(kernel.dtype, {2, 2, 1, size, size, size, size}, options, layout);
                 check(problem);
-                GradientProblem whole(kernel.dtype, {1, 1, 1, size, kernel.width + size, kernel.width, kernel.width}, options, layout);
+                GradientProblem whole(kernel.dtype, {1, 1, 1, size, kernel.width + size, kernel.width, kernel.width},
+                                      options, layout);
                 check(whole);
             }
         }
@@ -115,7 +117,9 @@ TEST_P(Backward, StaysInsideItsBuffers) {
 TEST_P(Backward, RandomShapesAndOptions) {
     const char *seed = std::getenv("FLASHWRIGHT_TEST_SEED"), *count = std::getenv("FLASHWRIGHT_TEST_RANDOM");
     std::mt19937_64 random(seed ? std::strtoull(seed, nullptr, 10) : 20240601);
-    const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n)); };
+    const auto below = [&](std::int64_t n) {
+        return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+    };
     const auto chance = [&](int percent) { return below(100) < percent; };
     const auto coverage = [&] {
         Coverage c{chance(50), chance(50), chance(60), chance(30), 4};
@@ -131,16 +135,24 @@ TEST_P(Backward, RandomShapesAndOptions) {
     const int problems = count ? std::atoi(count) : 150;
     for (int n = 0; n < problems; n++) {
         const std::int64_t group = 1 + below(3), heads_kv = 1 + below(2);
-        const Shape shape{1 + below(2), group * heads_kv, heads_kv, 1 + below(chance(30) ? 200 : 20),
-                          1 + below(chance(30) ? 300 : 60), 1 + below(chance(20) ? 100 : 24), 1 + below(chance(20) ? 100 : 24)};
+        const Shape shape{1 + below(2),
+                          group * heads_kv,
+                          heads_kv,
+                          1 + below(chance(30) ? 200 : 20),
+                          1 + below(chance(30) ? 300 : 60),
+                          1 + below(chance(20) ? 100 : 24),
+                          1 + below(chance(20) ? 100 : 24)};
         Options o;
         if (chance(30)) o.softmax_scale = static_cast<double>(below(200) - 100) / 200;
         o.causal = chance(40);
-        if (chance(30)) o.diagonal = below(shape.seqlen_k + shape.seqlen_q) - shape.seqlen_q;
-        else if (chance(50)) o.align = kBottomRight;
+        if (chance(30))
+            o.diagonal = below(shape.seqlen_k + shape.seqlen_q) - shape.seqlen_q;
+        else if (chance(50))
+            o.align = kBottomRight;
         if (chance(25)) o.window_left = below(shape.seqlen_k + 2) - 1;
         if (chance(25)) o.window_right = below(shape.seqlen_k + 2) - 1;
-        if (chance(30)) o.key_fractions = {static_cast<double>(below(101)) / 100, static_cast<double>(below(101)) / 100};
+        if (chance(30))
+            o.key_fractions = {static_cast<double>(below(101)) / 100, static_cast<double>(below(101)) / 100};
         const bool general = GetParam().terms.empty() ? chance(5) : chance(80);
         if (general && chance(40)) o.softcap = 0.5 + static_cast<double>(below(100)) / 10;
         if (general && chance(40)) o.bias = coverage(), o.bias_hides = chance(40);
@@ -175,7 +187,9 @@ TEST_P(Backward, CentralDifferences) {
             const std::vector<double> values = at.values(), actual = gradient.values();
             for (std::size_t n = 0; n < values.size(); n++) {
                 const auto shifted = [&](double by) {
-                    at.assign([&](std::int64_t m) { return values[static_cast<std::size_t>(m)] + (static_cast<std::size_t>(m) == n ? by : 0); });
+                    at.assign([&](std::int64_t m) {
+                        return values[static_cast<std::size_t>(m)] + (static_cast<std::size_t>(m) == n ? by : 0);
+                    });
                     return loss();
                 };
                 const double slope = (shifted(kStep) - shifted(-kStep)) / (2 * kStep);
@@ -193,7 +207,8 @@ TEST_P(Backward, CentralDifferences) {
 // A table small enough for an emulated processor.
 TEST_P(Backward, Emulated) {
     for (const Options &options : {Options{}, causal_bottom_right(), everything()}) {
-        for (const Shape &shape : {Shape{1, 2, 1, 5, 19, 7, 9}, Shape{2, 1, 1, GetParam().tile_q + 1, GetParam().width + 1, 3, 4}}) {
+        for (const Shape &shape :
+             {Shape{1, 2, 1, 5, 19, 7, 9}, Shape{2, 1, 1, GetParam().tile_q + 1, GetParam().width + 1, 3, 4}}) {
             GradientProblem problem(GetParam().dtype, shape, options);
             check(problem);
         }

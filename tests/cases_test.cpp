@@ -55,13 +55,14 @@ class Cases : public KernelTest {
         return p;
     }
 
-    // The shapes in which a case with one channel and few keys is tried: as it is, and wide and long enough for any kernel,
-    // with a key length that leaves the case's keys and NaN behind them.
+    // The shapes in which a case with one channel and few keys is tried: as it is, and wide and long enough for any
+    // kernel, with a key length that leaves the case's keys and NaN behind them.
     std::vector<Shape> sizes(std::int64_t queries, std::int64_t keys) const {
         const auto &kernel = GetParam();
         return {{1, 1, 1, queries, keys, 1, 1},
                 {1, 1, 1, queries, keys, kernel.tile_d, std::max(kernel.tile_d, kernel.tile_v) + 1},
-                {1, 1, 1, queries, std::max(keys, kernel.tile_k) + 3, kernel.tile_d, std::max(kernel.tile_d, kernel.tile_v) + 1}};
+                {1, 1, 1, queries, std::max(keys, kernel.tile_k) + 3, kernel.tile_d,
+                 std::max(kernel.tile_d, kernel.tile_v) + 1}};
     }
 
     void limit_keys(Problem &p, std::int64_t keys) const {
@@ -71,7 +72,9 @@ class Cases : public KernelTest {
         for (Tensor *tensor : {&p.k, &p.v}) {
             const std::int64_t channels = tensor->shape()[3], capacity = p.shape.seqlen_k;
             const std::vector<double> before = tensor->values();
-            tensor->assign([&](std::int64_t n) { return n / channels % capacity < keys ? before[static_cast<std::size_t>(n)] : kNaN; });
+            tensor->assign([&](std::int64_t n) {
+                return n / channels % capacity < keys ? before[static_cast<std::size_t>(n)] : kNaN;
+            });
         }
     }
 
@@ -97,8 +100,10 @@ TEST_P(Cases, RowThatSeesNothing) {
             for (std::int64_t i = 0; i < 3; i++) {
                 for (std::int64_t j = 0; j < shape.seqlen_k; j++) {
                     const bool seen = i == 2 || (i == 0 && j < 2);
-                    if (as_bias) p.bias.set({0, 0, i, j}, seen ? 0 : -kInfinity);
-                    else p.mask.set({0, 0, i, j}, seen);
+                    if (as_bias)
+                        p.bias.set({0, 0, i, j}, seen ? 0 : -kInfinity);
+                    else
+                        p.mask.set({0, 0, i, j}, seen);
                 }
             }
             expect_rows(p, {0.5, 0, 1.5}, {log2, -kInfinity, log4});
@@ -155,7 +160,8 @@ TEST_P(Cases, GarbagePastTheKeyLength) {
                 return p.out.bytes() + p.lse.bytes();
             };
             const std::string clean = with_garbage(0);
-            for (double garbage : kGarbage) EXPECT_EQ(with_garbage(garbage), clean) << length << " keys, then " << garbage;
+            for (double garbage : kGarbage)
+                EXPECT_EQ(with_garbage(garbage), clean) << length << " keys, then " << garbage;
         }
     }
 }
@@ -170,7 +176,8 @@ TEST_P(Cases, GarbageBehindCausalityWindowAndMask) {
     for (const Options &options : {causal, window, mask, bias}) {
         for (double garbage : kGarbage) {
             // A few keys hold garbage; rows that see one of them are not finite, the others are exact.
-            Problem p(dtype(), fitting({1, 2, 1, queries, keys, 8, 8}), options), clean = Problem(dtype(), p.shape, options);
+            Problem p(dtype(), fitting({1, 2, 1, queries, keys, 8, 8}), options),
+                clean = Problem(dtype(), p.shape, options);
             clean.bias = p.bias, clean.mask = p.mask;
             std::vector<std::int64_t> bad = {5, keys / 2, keys - 1};
             for (std::int64_t j : bad)
@@ -184,8 +191,8 @@ TEST_P(Cases, GarbageBehindCausalityWindowAndMask) {
             for (std::size_t n = 0; n < out.size(); n++) {
                 if (std::isfinite(with_bad.out[n])) {
                     ASSERT_NEAR(out[n], without.out[n], tolerance(dtype()) * largest) << n;
-                }
-                else ASSERT_FALSE(std::isfinite(out[n])) << n;
+                } else
+                    ASSERT_FALSE(std::isfinite(out[n])) << n;
             }
             EXPECT_TRUE(lse_matches(p.lse.values(), without.lse, tolerance(dtype())));
         }
@@ -202,7 +209,8 @@ TEST_P(Cases, GarbageThatARowSeesReachesThatRowAlone) {
             ASSERT_TRUE(is_ok(run(p, execution_for(p))));
             const std::vector<double> out = p.out.values(), lse = p.lse.values();
             for (std::int64_t i = 0; i < queries; i++) {
-                const auto row = static_cast<std::size_t>(i), first = row * static_cast<std::size_t>(p.shape.head_dim_v);
+                const auto row = static_cast<std::size_t>(i),
+                           first = row * static_cast<std::size_t>(p.shape.head_dim_v);
                 if (i == bad) {
                     EXPECT_FALSE(std::isfinite(out[first])) << "row " << i;
                     EXPECT_FALSE(std::isfinite(lse[row])) << "row " << i;
@@ -326,12 +334,14 @@ TEST_P(Cases, SizesThatFillNoVectorOrTile) {
     for (std::int64_t channels : {1, 3, 17, 40, 80, 96, 192, 256, 576}) {
         for (Place place : {Place::page_after, Place::page_before}) {
             for (Shape shape : sizes(1, 3)) {
-                shape.head_dim = std::max(shape.head_dim, channels), shape.head_dim_v = std::max(shape.head_dim_v, channels);
+                shape.head_dim = std::max(shape.head_dim, channels),
+                shape.head_dim_v = std::max(shape.head_dim_v, channels);
                 Layout layout;
                 layout.place = place;
                 Problem p(dtype(), shape, unit, layout);
                 fill(p.q, 1), fill(p.k, 0);
-                for (std::int64_t j = 0; j < 3; j++) p.k.set({0, 0, j, shape.head_dim - 1}, std::log(static_cast<double>(j + 1)));
+                for (std::int64_t j = 0; j < 3; j++)
+                    p.k.set({0, 0, j, shape.head_dim - 1}, std::log(static_cast<double>(j + 1)));
                 number_values(p);
                 limit_keys(p, 3);
                 expect_rows(p, {4.0 / 3}, {std::log(6.0)});
@@ -389,11 +399,13 @@ TEST_P(Cases, OffsetsPast2To31) {
             const std::size_t block = static_cast<std::size_t>(tensor->count() / 5 * size);
             const std::string source = tensor->bytes();
             for (std::size_t b = 0; b < 5; b++)
-                move(static_cast<char *>(view->data) + static_cast<std::int64_t>(b) * stride * size, source.data() + b * block, block);
+                move(static_cast<char *>(view->data) + static_cast<std::int64_t>(b) * stride * size,
+                     source.data() + b * block, block);
         }
     };
     for (auto &[view, tensor] : tensors) {
-        void *mapping = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *mapping =
+            mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         ASSERT_NE(mapping, MAP_FAILED);
         mappings.push_back(mapping);
         view->data = mapping;
@@ -416,7 +428,9 @@ TEST_P(Cases, ScoresFarApartBetweenBlocks) {
     for (double sign : {1.0, -1.0}) {
         Problem p(dtype(), fitting({1, 1, 1, 3, keys, 1, 1}), unit);
         fill(p.q, sign);
-        set_keys(p, [=](std::int64_t j) { return j < keys / 2 ? 1100.0 + static_cast<double>(j % 3) : -1100.0 - static_cast<double>(j % 3); });
+        set_keys(p, [=](std::int64_t j) {
+            return j < keys / 2 ? 1100.0 + static_cast<double>(j % 3) : -1100.0 - static_cast<double>(j % 3);
+        });
         check(p);
     }
 }

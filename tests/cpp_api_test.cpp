@@ -11,7 +11,8 @@ namespace flashwright::test {
 TEST(CppApi, Forward) {
     const std::vector<float> q = {1, 0, 0, 1}, k = {1, 0, 0, 1, 1, 1}, v = {1, 2, 3, 4, 5, 6};
     std::vector<float> out(4), lse(2);
-    const Status status = forward({q.data(), {2, 2}}, {k.data(), {3, 2}}, {v.data(), {3, 2}}, {out.data(), {2, 2}}, {lse.data(), {2}});
+    const Status status =
+        forward({q.data(), {2, 2}}, {k.data(), {3, 2}}, {v.data(), {3, 2}}, {out.data(), {2, 2}}, {lse.data(), {2}});
     ASSERT_TRUE(status.ok()) << status.message();
     EXPECT_STREQ(status.message(), "");
     EXPECT_TRUE(values_match({out.begin(), out.end()}, {3, 4, 3.406672556079, 4.406672556079}, 1e-6));
@@ -20,7 +21,8 @@ TEST(CppApi, Forward) {
 
 TEST(CppApi, EveryOptionReachesTheCall) {
     Options o;
-    o.softmax_scale = 0.4, o.causal = true, o.align = FLASHWRIGHT_ALIGN_BOTTOM_RIGHT, o.window_left = 9, o.window_right = 1;
+    o.softmax_scale = 0.4, o.causal = true, o.align = FLASHWRIGHT_ALIGN_BOTTOM_RIGHT, o.window_left = 9,
+    o.window_right = 1;
     o.softcap = 2, o.key_fractions = {0.7, 1}, o.bias = Coverage{}, o.mask = Coverage{}, o.alibi = true;
     Options diagonal;
     diagonal.causal = true, diagonal.diagonal = -2;
@@ -39,8 +41,8 @@ TEST(CppApi, EveryOptionReachesTheCall) {
         options.alibi_slopes = view(p.alibi_slopes);
         Execution execution;
         execution.threads = 2;
-        const Status status = forward(*view(p.q), *view(p.k), *view(p.v), TensorView(p.out.view()), TensorView(p.lse.view()),
-                                      options, execution);
+        const Status status = forward(*view(p.q), *view(p.k), *view(p.v), TensorView(p.out.view()),
+                                      TensorView(p.lse.view()), options, execution);
         ASSERT_TRUE(status.ok()) << status.message();
         EXPECT_TRUE(outputs_match(p, exact_forward(p))) << p.describe();
     }
@@ -75,7 +77,8 @@ TEST(CppApi, StridedViewsAndErrors) {
     EXPECT_EQ(transposed.tensor().strides[1], 3);
     EXPECT_EQ(transposed.tensor().dtype, FLASHWRIGHT_F64);
     std::vector<double> out(6, 7);
-    for (const ConstTensorView &wrong : {ConstTensorView(data.data(), {3, 2}, {1}), ConstTensorView(data.data(), {1, 1, 1, 3, 2}), ConstTensorView()}) {
+    for (const ConstTensorView &wrong : {ConstTensorView(data.data(), {3, 2}, {1}),
+                                         ConstTensorView(data.data(), {1, 1, 1, 3, 2}), ConstTensorView()}) {
         const Status status = forward(wrong, transposed, transposed, {out.data(), {3, 2}});
         EXPECT_EQ(status.code(), FLASHWRIGHT_INVALID_ARGUMENT);
         EXPECT_NE(std::string(status.message()).find("q:"), std::string::npos) << status.message();
@@ -87,8 +90,8 @@ TEST(CppApi, MergeAndStep) {
     const double infinity = std::numeric_limits<double>::infinity();
     const std::vector<double> out_a = {2.5}, lse_a = {std::log(6.0)}, out_b = {6.5}, lse_b = {std::log(2.0)};
     std::vector<double> out(1), lse(1);
-    ASSERT_TRUE(merge({out_a.data(), {1, 1}}, {lse_a.data(), {1}}, {out_b.data(), {1, 1}}, {lse_b.data(), {1}}, {out.data(), {1, 1}},
-                      {lse.data(), {1}})
+    ASSERT_TRUE(merge({out_a.data(), {1, 1}}, {lse_a.data(), {1}}, {out_b.data(), {1, 1}}, {lse_b.data(), {1}},
+                      {out.data(), {1, 1}}, {lse.data(), {1}})
                     .ok());
     EXPECT_NEAR(out[0], 3.5, 1e-12);
     EXPECT_NEAR(lse[0], std::log(8.0), 1e-12);

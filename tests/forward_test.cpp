@@ -28,9 +28,10 @@ class Forward : public KernelTest {};
 
 TEST_P(Forward, EveryOption) {
     const KernelCase &kernel = GetParam();
-    const Shape shapes[] = {{2, 6, 2, kernel.block_q + 5, 2 * kernel.tile_k + 3, 20, std::max(kernel.tile_d, kernel.tile_v) + 3},
-                            {3, 2, 1, 7, std::min<std::int64_t>(kernel.block_k, 256) + kernel.tile_k + 1, 9, 2 * kernel.tile_v},
-                            {1, 2, 2, 1, 37, 16, 40}};
+    const Shape shapes[] = {
+        {2, 6, 2, kernel.block_q + 5, 2 * kernel.tile_k + 3, 20, std::max(kernel.tile_d, kernel.tile_v) + 3},
+        {3, 2, 1, 7, std::min<std::int64_t>(kernel.block_k, 256) + kernel.tile_k + 1, 9, 2 * kernel.tile_v},
+        {1, 2, 2, 1, 37, 16, 40}};
     for (const Options &options : option_table()) {
         for (const Shape &shape : shapes) {
             Problem problem(kernel.dtype, fitting(shape), options);
@@ -45,7 +46,8 @@ TEST_P(Forward, TailsOnEveryAxis) {
     const std::int64_t block_k = std::min<std::int64_t>(kernel.block_k, 256);
     const std::int64_t width = std::max(kernel.tile_d, kernel.tile_v);
     std::vector<std::int64_t> key_counts = tails_of(kernel.tile_k);
-    for (std::int64_t keys : {block_k - 1, block_k, block_k + 1, block_k + kernel.tile_k, 2 * block_k + kernel.tile_k - 1})
+    for (std::int64_t keys :
+         {block_k - 1, block_k, block_k + 1, block_k + kernel.tile_k, 2 * block_k + kernel.tile_k - 1})
         key_counts.push_back(keys);
     for (const Options &options : {Options{}, causal, everything()}) {
         for (std::int64_t queries : tails_of(kernel.block_q)) {
@@ -93,6 +95,14 @@ TEST_P(Forward, Layouts) {
             check(problem, 2);
         }
     }
+    for (std::int64_t stride : {2, -1, 3}) {
+        Options options = everything();
+        options.bias->key_stride = options.mask->key_stride = stride;
+        Layout layout;
+        layout.vector_stride = stride;
+        Problem problem(GetParam().dtype, grouped, options, layout);
+        check(problem);
+    }
     Problem ones(GetParam().dtype, fitting({1, 1, 1, 1, 1, 1, 1}), {},
                  {Form::odd_ones, Form::odd_ones, Form::odd_ones, Form::odd_ones});
     check(ones);
@@ -108,7 +118,8 @@ TEST_P(Forward, StaysInsideItsBuffers) {
             for (const Options &options : {Options{}, everything()}) {
                 Problem problem(kernel.dtype, fitting({2, 2, 1, size, size, size, size}), options, layout);
                 check(problem);
-                Problem tails(kernel.dtype, fitting({1, 1, 1, size, kernel.tile_k + size, 5, 12 + size}), options, layout);
+                Problem tails(kernel.dtype, fitting({1, 1, 1, size, kernel.tile_k + size, 5, 12 + size}), options,
+                              layout);
                 check(tails);
             }
         }
@@ -124,10 +135,13 @@ TEST_P(Forward, RandomShapesAndOptions) {
     const KernelCase &kernel = GetParam();
     const char *seed = std::getenv("FLASHWRIGHT_TEST_SEED"), *count = std::getenv("FLASHWRIGHT_TEST_RANDOM");
     std::mt19937_64 random(seed ? std::strtoull(seed, nullptr, 10) : 20240601);
-    const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n)); };
+    const auto below = [&](std::int64_t n) {
+        return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+    };
     const auto chance = [&](int percent) { return below(100) < percent; };
     const auto coverage = [&] {
-        Coverage c{chance(50), chance(50), chance(60), chance(50), 4};
+        Coverage c{chance(50), chance(50), chance(60), chance(50)};
+        if (chance(20)) c.key_stride = chance(50) ? 2 : -1;
         if (!c.by_stride && !c.batch) c.rank = c.heads ? 3 : static_cast<int>(2 + below(3));
         return c;
     };
@@ -140,17 +154,25 @@ TEST_P(Forward, RandomShapesAndOptions) {
     const int problems = count ? std::atoi(count) : 300;
     for (int n = 0; n < problems; n++) {
         const std::int64_t group = 1 + below(3), heads_kv = 1 + below(2);
-        Shape shape{1 + below(2), group * heads_kv, heads_kv, 1 + below(chance(30) ? 100 : 20), 1 + below(chance(30) ? 300 : 60),
-                    1 + below(chance(20) ? 100 : 24), 1 + below(chance(20) ? 100 : 24)};
+        Shape shape{1 + below(2),
+                    group * heads_kv,
+                    heads_kv,
+                    1 + below(chance(30) ? 100 : 20),
+                    1 + below(chance(30) ? 300 : 60),
+                    1 + below(chance(20) ? 100 : 24),
+                    1 + below(chance(20) ? 100 : 24)};
         if (chance(90)) shape = fitting(shape);
         Options o;
         if (chance(30)) o.softmax_scale = static_cast<double>(below(200) - 100) / 200;
         o.causal = chance(40);
-        if (chance(30)) o.diagonal = below(shape.seqlen_k + shape.seqlen_q) - shape.seqlen_q;
-        else if (chance(50)) o.align = chance(70) ? kBottomRight : kTopLeft;
+        if (chance(30))
+            o.diagonal = below(shape.seqlen_k + shape.seqlen_q) - shape.seqlen_q;
+        else if (chance(50))
+            o.align = chance(70) ? kBottomRight : kTopLeft;
         if (chance(25)) o.window_left = below(shape.seqlen_k + 2) - 1;
         if (chance(25)) o.window_right = below(shape.seqlen_k + 2) - 1;
-        if (chance(30)) o.key_fractions = {static_cast<double>(below(101)) / 100, static_cast<double>(below(101)) / 100};
+        if (chance(30))
+            o.key_fractions = {static_cast<double>(below(101)) / 100, static_cast<double>(below(101)) / 100};
         const bool general = kernel.terms.empty() ? chance(5) : chance(80);
         if (general && chance(40)) o.softcap = 0.5 + static_cast<double>(below(100)) / 10;
         if (general && chance(40)) o.bias = coverage(), o.bias_hides = chance(40);
@@ -167,9 +189,11 @@ TEST_P(Forward, RandomShapesAndOptions) {
 TEST_P(Forward, Emulated) {
     const KernelCase &kernel = GetParam();
     const Options causal = options_with([](Options &o) { o.causal = true, o.align = kBottomRight; });
-    const Options windowed = options_with([](Options &o) { o.window_left = 5, o.window_right = 2, o.key_fractions = {0.8}; });
+    const Options windowed =
+        options_with([](Options &o) { o.window_left = 5, o.window_right = 2, o.key_fractions = {0.8}; });
     for (const Options &options : {Options{}, causal, windowed, everything()}) {
-        for (const Shape &shape : {Shape{1, 2, 1, 5, 19, 7, 9}, Shape{2, 1, 1, kernel.block_q + 1, kernel.tile_k + 1, 3, 4}}) {
+        for (const Shape &shape :
+             {Shape{1, 2, 1, 5, 19, 7, 9}, Shape{2, 1, 1, kernel.block_q + 1, kernel.tile_k + 1, 3, 4}}) {
             Problem problem(kernel.dtype, fitting(shape), options);
             check(problem);
         }

@@ -56,8 +56,10 @@ TEST_P(GradientCases, RowThatSeesNothing) {
         for (std::int64_t i = 0; i < 3; i++)
             for (std::int64_t j = 0; j < 4; j++) {
                 const bool seen = i == 2 || (i == 0 && j < 2);
-                if (as_bias) p.forward.bias.set({0, 0, i, j}, seen ? 0 : -kInfinity);
-                else p.forward.mask.set({0, 0, i, j}, seen);
+                if (as_bias)
+                    p.forward.bias.set({0, 0, i, j}, seen ? 0 : -kInfinity);
+                else
+                    p.forward.mask.set({0, 0, i, j}, seen);
             }
         run_it(p);
         expect(p.dv, {0.75, 0.75, 0.25, 0.25});
@@ -65,13 +67,15 @@ TEST_P(GradientCases, RowThatSeesNothing) {
             for (double value : gradient->values()) EXPECT_EQ(value, 0);
         if (as_bias) {
             const double dbias[] = {-0.25, 0.25, 0, 0, 0, 0, 0, 0, -0.375, -0.125, 0.125, 0.375};
-            EXPECT_TRUE(values_match(p.dbias.values(), {std::begin(dbias), std::end(dbias)}, gradient_tolerance(dtype())));
+            EXPECT_TRUE(
+                values_match(p.dbias.values(), {std::begin(dbias), std::end(dbias)}, gradient_tolerance(dtype())));
             for (std::size_t n = 2; n < 8; n++) EXPECT_EQ(p.dbias.values()[n], 0);
         }
     }
 }
 
-// NaN in the query, the output's gradient and the output of a row that sees nothing reaches nobody, wherever the row is.
+// NaN in the query, the output's gradient and the output of a row that sees nothing reaches nobody, wherever the row
+// is.
 TEST_P(GradientCases, EmptyRowsAnywhereInATile) {
     const std::int64_t rows = GetParam().block_q + 2;
     for (std::int64_t keys : {1, 63, 64, 65}) {
@@ -83,7 +87,8 @@ TEST_P(GradientCases, EmptyRowsAnywhereInATile) {
                 p.forward.mask.assign([=](std::int64_t n) { return n / keys != empty; });
                 set_row(p.forward.q, 0, 0, empty, garbage), set_row(p.dout, 0, 0, empty, garbage);
                 run_it(p);
-                EXPECT_TRUE(gradients_match(p, exact_backward(p.forward, p.dout.values()))) << p.describe() << " " << garbage;
+                EXPECT_TRUE(gradients_match(p, exact_backward(p.forward, p.dout.values())))
+                    << p.describe() << " " << garbage;
                 EXPECT_EQ(row_of(p.dq, 0, 0, empty), std::vector<double>(3, 0.0));
             }
         }
@@ -99,7 +104,8 @@ TEST_P(GradientCases, GarbagePastTheKeyLength) {
         run_it(clean);
         for (double garbage : kGarbage) {
             GradientProblem p(dtype(), {1, 1, 1, 3, 64, 16, 16}, options);
-            for (std::int64_t j = length; j < 64; j++) set_row(p.forward.k, 0, 0, j, garbage), set_row(p.forward.v, 0, 0, j, garbage);
+            for (std::int64_t j = length; j < 64; j++)
+                set_row(p.forward.k, 0, 0, j, garbage), set_row(p.forward.v, 0, 0, j, garbage);
             run_it(p);
             EXPECT_TRUE(p.output_bytes() == clean.output_bytes()) << length << " keys, " << garbage;
             for (std::int64_t j = length; j < 64; j++) {
@@ -114,17 +120,21 @@ TEST_P(GradientCases, GarbagePastTheKeyLength) {
 TEST_P(GradientCases, GarbageBehindCausalityWindowAndMask) {
     const auto hidden = [](Options &o) { o.causal = true, o.align = FLASHWRIGHT_ALIGN_BOTTOM_RIGHT; };
     const std::int64_t keys = GetParam().width + 9;
-    std::vector<Options> table = {options_with(hidden), options_with([](Options &o) { o.window_left = 2, o.window_right = 1; })};
+    std::vector<Options> table = {options_with(hidden),
+                                  options_with([](Options &o) { o.window_left = 2, o.window_right = 1; })};
     table.push_back(options_with([](Options &o) { o.mask = Coverage{}; }));
     for (const Options &options : table) {
         for (double garbage : kGarbage) {
             // The last key is hidden from all rows but the last one, whose own gradients are garbage then.
-            GradientProblem p(dtype(), {1, 1, 1, 20, keys, 4, 5}, options), clean(dtype(), {1, 1, 1, 20, keys, 4, 5}, options);
+            GradientProblem p(dtype(), {1, 1, 1, 20, keys, 4, 5}, options),
+                clean(dtype(), {1, 1, 1, 20, keys, 4, 5}, options);
             for (GradientProblem *each : {&p, &clean})
-                if (each->forward.mask.given()) each->forward.mask.assign([=](std::int64_t n) { return n % keys < keys - 1 || n / keys == 19; });
+                if (each->forward.mask.given())
+                    each->forward.mask.assign([=](std::int64_t n) { return n % keys < keys - 1 || n / keys == 19; });
             set_row(p.forward.k, 0, 0, keys - 1, garbage), set_row(p.forward.v, 0, 0, keys - 1, garbage);
             run_it(p), run_it(clean);
-            for (std::int64_t i = 0; i < 19; i++) EXPECT_EQ(row_of(p.dq, 0, 0, i), row_of(clean.dq, 0, 0, i)) << i << " " << p.describe();
+            for (std::int64_t i = 0; i < 19; i++)
+                EXPECT_EQ(row_of(p.dq, 0, 0, i), row_of(clean.dq, 0, 0, i)) << i << " " << p.describe();
         }
         // The first row's query and gradient reach only the keys it sees.
         GradientProblem p(dtype(), {1, 1, 1, 20, keys, 4, 5}, options);
@@ -132,8 +142,10 @@ TEST_P(GradientCases, GarbageBehindCausalityWindowAndMask) {
         run_it(p);
         const std::vector<double> dout = p.dout.values();
         const ExactGradient exact = exact_backward(p.forward, dout);
-        for (std::size_t n = 0; n < exact.dk.size(); n++) EXPECT_EQ(std::isnan(p.dk.values()[n]), std::isnan(exact.dk[n])) << n;
-        for (std::size_t n = 0; n < exact.dv.size(); n++) EXPECT_EQ(std::isnan(p.dv.values()[n]), std::isnan(exact.dv[n])) << n;
+        for (std::size_t n = 0; n < exact.dk.size(); n++)
+            EXPECT_EQ(std::isnan(p.dk.values()[n]), std::isnan(exact.dk[n])) << n;
+        for (std::size_t n = 0; n < exact.dv.size(); n++)
+            EXPECT_EQ(std::isnan(p.dv.values()[n]), std::isnan(exact.dv[n])) << n;
         for (std::size_t n = 4; n < exact.dq.size(); n++) EXPECT_FALSE(std::isnan(p.dq.values()[n])) << n;
     }
 }
@@ -152,7 +164,8 @@ TEST_P(GradientCases, LongSums) {
 
 // Case 7.
 TEST_P(GradientCases, CausalWithUnequalLengths) {
-    const Options causal = options_with([](Options &o) { o.softmax_scale = 1, o.causal = true, o.align = FLASHWRIGHT_ALIGN_BOTTOM_RIGHT; });
+    const Options causal = options_with(
+        [](Options &o) { o.softmax_scale = 1, o.causal = true, o.align = FLASHWRIGHT_ALIGN_BOTTOM_RIGHT; });
     GradientProblem p(dtype(), {1, 1, 1, 5, 2, 1, 1}, causal);
     fill(p.forward.q, 0), fill(p.dout, 1);
     p.forward.k.assign([](std::int64_t j) { return j == 0 ? 1 : 3; });
@@ -166,7 +179,8 @@ TEST_P(GradientCases, CausalWithUnequalLengths) {
     for (flashwright_align align : {FLASHWRIGHT_ALIGN_TOP_LEFT, FLASHWRIGHT_ALIGN_BOTTOM_RIGHT})
         for (std::int64_t queries : {1, 2, 7, 16, 17, 33})
             for (std::int64_t keys : {1, 2, 7, 16, 17, 33}) {
-                GradientProblem q(dtype(), {1, 1, 1, queries, keys, 3, 5}, options_with([=](Options &o) { o.causal = true, o.align = align; }));
+                GradientProblem q(dtype(), {1, 1, 1, queries, keys, 3, 5},
+                                  options_with([=](Options &o) { o.causal = true, o.align = align; }));
                 check(q);
             }
 }
@@ -201,7 +215,8 @@ TEST_P(GradientCases, ZeroExtents) {
     Options biased;
     biased.bias = Coverage{false, false, false};
     for (const Options &options : {Options{}, biased}) {
-        for (const Shape &shape : {Shape{0, 2, 1, 3, 4, 5, 6}, Shape{2, 0, 1, 3, 4, 5, 6}, Shape{2, 2, 1, 0, 4, 5, 6}, Shape{2, 2, 1, 3, 0, 5, 6}}) {
+        for (const Shape &shape : {Shape{0, 2, 1, 3, 4, 5, 6}, Shape{2, 0, 1, 3, 4, 5, 6}, Shape{2, 2, 1, 0, 4, 5, 6},
+                                   Shape{2, 2, 1, 3, 0, 5, 6}}) {
             GradientProblem p(dtype(), shape, options);
             run_it(p, 2);
             for (const Tensor *tensor : {&p.dq, &p.dk, &p.dv, &p.dbias})
@@ -212,10 +227,13 @@ TEST_P(GradientCases, ZeroExtents) {
 
 // Case 13, with one head, with heads enough for all threads, and with a bias that they share.
 TEST_P(GradientCases, SameBytesForAnyThreads) {
-    const Options causal = options_with([](Options &o) { o.causal = true, o.align = FLASHWRIGHT_ALIGN_BOTTOM_RIGHT, o.key_fractions = {0.8, 1}; });
+    const Options causal = options_with([](Options &o) {
+        o.causal = true, o.align = FLASHWRIGHT_ALIGN_BOTTOM_RIGHT, o.key_fractions = {0.8, 1};
+    });
     const Options biased = options_with([](Options &o) { o.bias = Coverage{false, false, false}; });
     for (const Options &options : {Options{}, causal, biased}) {
-        for (const Shape &shape : {Shape{2, 3, 3, 130, 257, 40, 40}, Shape{1, 1, 1, 330, 700, 8, 32}, Shape{1, 4, 2, 65, 600, 16, 9}}) {
+        for (const Shape &shape :
+             {Shape{2, 3, 3, 130, 257, 40, 40}, Shape{1, 1, 1, 330, 700, 8, 32}, Shape{1, 4, 2, 65, 600, 16, 9}}) {
             GradientProblem p(dtype(), shape, options);
             std::atomic<bool> stop{false};
             std::thread load([&] {
@@ -244,7 +262,8 @@ TEST_P(GradientCases, CallersThreadPool) {
         flashwright_execution execution = execution_for(p);
         execution.threads = 4;
         execution.pool_context = &backwards;
-        execution.parallel_for = [](void *context, std::int64_t count, void (*task)(void *, std::int64_t), void *task_context) {
+        execution.parallel_for = [](void *context, std::int64_t count, void (*task)(void *, std::int64_t),
+                                    void *task_context) {
             const bool reverse = *static_cast<bool *>(context);
             for (std::int64_t n = 0; n < count; n++) task(task_context, reverse ? count - 1 - n : n);
         };

@@ -38,7 +38,8 @@ double error_of_row(const Problem &p, std::int64_t i) {
     std::vector<double> scores(count);
     double top = -INFINITY, total = 0, worst = 0;
     for (std::size_t j = 0; j < count; j++) {
-        for (std::int64_t c = 0; c < 64; c++) scores[j] += p.q.get({0, 0, i, c}) * p.k.get({0, 0, static_cast<std::int64_t>(j), c}) / 8;
+        for (std::int64_t c = 0; c < 64; c++)
+            scores[j] += p.q.get({0, 0, i, c}) * p.k.get({0, 0, static_cast<std::int64_t>(j), c}) / 8;
         top = std::max(top, scores[j]);
     }
     for (double &score : scores) total += score = std::exp(score - top);
@@ -111,11 +112,22 @@ TEST(MemoryUse, ScratchDoesNotGrowWithTheLengths) {
     EXPECT_LT(taken[1], std::size_t{64} << 20);
 }
 
-// After all tests: no kernel asked for more scratch memory than was reserved for it.
-class ScratchReservations : public ::testing::Environment {
- public:
-    void TearDown() override { EXPECT_EQ(scratch_overflows(), 0u) << "blocks were needed beyond the reservation"; }
+namespace {
+
+// In every test: no kernel asks for more scratch memory than was reserved for it.
+class ScratchReservations : public ::testing::EmptyTestEventListener {
+    void OnTestStart(const ::testing::TestInfo &) override { before_ = scratch_overflows(); }
+    void OnTestEnd(const ::testing::TestInfo &) override {
+        EXPECT_EQ(scratch_overflows(), before_) << "kernels needed scratch memory beyond the reservation";
+    }
+    std::uint64_t before_ = 0;
 };
-const auto *const kScratchReservations = ::testing::AddGlobalTestEnvironment(new ScratchReservations);
+
+[[maybe_unused]] const bool kWatching = [] {
+    ::testing::UnitTest::GetInstance()->listeners().Append(new ScratchReservations);
+    return true;
+}();
+
+}  // namespace
 
 }  // namespace flashwright::test

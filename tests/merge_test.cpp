@@ -60,12 +60,15 @@ class Merge : public KernelTest {
 };
 
 TEST_P(Merge, TailsOnEveryAxis) {
-    for (std::int64_t rows : {std::int64_t{1}, GetParam().block_q - 1, GetParam().block_q, GetParam().block_q + 1, std::int64_t{67}}) {
+    for (std::int64_t rows :
+         {std::int64_t{1}, GetParam().block_q - 1, GetParam().block_q, GetParam().block_q + 1, std::int64_t{67}}) {
         for (std::int64_t channels : {1, 3, 8, 17, 64, 80}) {
-            for (Form form : {Form::contiguous, Form::sequence_major, Form::row_gap, Form::odd_ones}) {
+            for (Form form : {Form::contiguous, Form::sequence_major, Form::row_gap, Form::odd_ones, Form::transposed,
+                              Form::channel_gap, Form::reversed}) {
                 if (rows < 1) continue;
                 Sides sides(GetParam().dtype, {2, 3, rows, channels}, form);
-                SCOPED_TRACE(std::to_string(rows) + " rows, " + std::to_string(channels) + " channels " + name_of(form));
+                SCOPED_TRACE(std::to_string(rows) + " rows, " + std::to_string(channels) + " channels " +
+                             name_of(form));
                 run_and_compare(sides);
             }
         }
@@ -133,8 +136,11 @@ TEST_P(Merge, StaysInsideItsBuffers) {
             for (std::int64_t channels : {1, 7, 16, 33}) {
                 Sides sides(GetParam().dtype, {1, 1, rows, channels});
                 Sides guarded = sides;
-                for (auto [to, from] : {std::pair{&guarded.out_a, &sides.out_a}, {&guarded.out_b, &sides.out_b},
-                                        {&guarded.lse_a, &sides.lse_a}, {&guarded.lse_b, &sides.lse_b}, {&guarded.out, &sides.out},
+                for (auto [to, from] : {std::pair{&guarded.out_a, &sides.out_a},
+                                        {&guarded.out_b, &sides.out_b},
+                                        {&guarded.lse_a, &sides.lse_a},
+                                        {&guarded.lse_b, &sides.lse_b},
+                                        {&guarded.out, &sides.out},
                                         {&guarded.lse, &sides.lse}}) {
                     *to = Tensor(GetParam().dtype, from->shape(), {}, place);
                     const std::vector<double> values = from->values();

@@ -21,7 +21,8 @@ bool processor_runs(const std::string &isa) {
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     if (isa == "avx2") return avx2;
     return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512cd");
 }
 
 }  // namespace
@@ -96,11 +97,14 @@ TEST(Registry, KernelsThatCannotRunHereAreListed) {
     std::string skipped;
     int runnable = 0;
     for (const KernelCase &kernel : all_kernels()) {
-        if (isa_usable(kernel.isa)) runnable++;
-        else skipped += " " + kernel.name;
+        if (isa_usable(kernel.isa))
+            runnable++;
+        else
+            skipped += " " + kernel.name;
     }
-    std::cout << "[ KERNELS  ] " << runnable << " run here; skipped for want of their instruction set:"
-              << (skipped.empty() ? " none" : skipped) << std::endl;
+    std::cout << "[ KERNELS  ] " << runnable
+              << " run here; skipped for want of their instruction set:" << (skipped.empty() ? " none" : skipped)
+              << std::endl;
     EXPECT_GT(runnable, 0);
 }
 

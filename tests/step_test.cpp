@@ -12,15 +12,15 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The running state of a problem, and the scores its keys get.
 struct Steps {
-    explicit Steps(const Problem &problem)
+    explicit Steps(const Problem &problem, Form form = Form::contiguous)
         : problem(problem), rows{problem.shape.batch, problem.shape.heads, problem.shape.seqlen_q} {
         std::vector<std::int64_t> of_acc = rows, of_scores = rows;
         of_acc.push_back(problem.shape.head_dim_v), of_scores.push_back(problem.shape.seqlen_k);
         for (int n = 0; n < 2; n++) {
             m[n] = Tensor(problem.dtype, rows), l[n] = Tensor(problem.dtype, rows);
-            acc[n] = Tensor(problem.dtype, of_acc);
+            acc[n] = Tensor(problem.dtype, of_acc, strides_of(form, of_acc));
         }
-        scores = Tensor(problem.dtype, of_scores);
+        scores = Tensor(problem.dtype, of_scores, strides_of(form, of_scores));
         const std::vector<double> exact = exact_scores(problem);
         scores.assign([&](std::int64_t n) { return exact[static_cast<std::size_t>(n)]; });
         reset();
@@ -38,7 +38,7 @@ struct Steps {
         const std::int64_t size = static_cast<std::int64_t>(size_of(problem.dtype));
         flashwright_step_args args{};
         args.scores = scores.view(), args.v = problem.v.view();
-        args.scores.data = static_cast<char *>(args.scores.data) + begin * size;
+        args.scores.data = static_cast<char *>(args.scores.data) + begin * args.scores.strides[3] * size;
         args.scores.shape[3] = args.v.shape[2] = end - begin;
         args.v.data = static_cast<char *>(args.v.data) + begin * args.v.strides[2] * size;
         const int next = in_place ? current : 1 - current;
@@ -47,7 +47,8 @@ struct Steps {
         return args;
     }
 
-    flashwright_status step(std::int64_t begin, std::int64_t end, bool in_place, const flashwright_execution &execution) {
+    flashwright_status step(std::int64_t begin, std::int64_t end, bool in_place,
+                            const flashwright_execution &execution) {
         const flashwright_step_args step = args(begin, end, in_place);
         const flashwright_status status = flashwright_online_softmax_step(&step, &execution);
         if (!in_place) current = 1 - current;
@@ -95,10 +96,12 @@ TEST_P(Step, StepsOverBlocksEqualForward) {
                 Steps steps(problem);
                 for (std::int64_t block : {1, 2, 5, 16, 36, 37}) {
                     for (bool in_place : {false, true}) {
-                        SCOPED_TRACE(problem.describe() + " by " + std::to_string(block) + (in_place ? " in place" : ""));
+                        SCOPED_TRACE(problem.describe() + " by " + std::to_string(block) +
+                                     (in_place ? " in place" : ""));
                         steps.reset();
                         for (std::int64_t begin = 0; begin < 37; begin += block)
-                            ASSERT_TRUE(is_ok(steps.step(begin, std::min<std::int64_t>(begin + block, 37), in_place, execution())));
+                            ASSERT_TRUE(is_ok(
+                                steps.step(begin, std::min<std::int64_t>(begin + block, 37), in_place, execution())));
                         expect_forward(steps);
                     }
                 }
@@ -107,11 +110,25 @@ TEST_P(Step, StepsOverBlocksEqualForward) {
     }
 }
 
+TEST_P(Step, Layouts) {
+    for (Form form : {Form::sequence_major, Form::transposed, Form::channel_gap, Form::row_gap, Form::reversed}) {
+        Problem problem(GetParam().dtype, {2, 4, 2, 11, 37, 8, 21}, {}, {form, form, form, form});
+        Steps steps(problem, form);
+        SCOPED_TRACE(problem.describe());
+        for (std::int64_t begin = 0; begin < 37; begin += 16) {
+            ASSERT_TRUE(is_ok(steps.step(begin, std::min<std::int64_t>(begin + 16, 37), false, execution())));
+        }
+        expect_forward(steps);
+        EXPECT_TRUE(steps.acc[0].gaps_intact() && steps.acc[1].gaps_intact());
+    }
+}
+
 TEST_P(Step, HiddenScoresKeepTheStateAndIgnoreValues) {
     Problem problem(GetParam().dtype, {1, 1, 1, 5, 24, 4, 9});
     Steps steps(problem);
     ASSERT_TRUE(is_ok(steps.step(0, 8, false, execution())));
-    const std::string m = steps.m[steps.current].bytes(), l = steps.l[steps.current].bytes(), acc = steps.acc[steps.current].bytes();
+    const std::string m = steps.m[steps.current].bytes(), l = steps.l[steps.current].bytes(),
+                      acc = steps.acc[steps.current].bytes();
     for (std::int64_t i = 0; i < 5; i++)
         for (std::int64_t j = 8; j < 16; j++) steps.scores.set({0, 0, i, j}, -kInfinity);
     for (std::int64_t j = 8; j < 16; j++)
@@ -138,9 +155,12 @@ TEST_P(Step, ScoresFarApart) {
         unit.softmax_scale = 1;
         Problem problem(GetParam().dtype, {1, 1, 1, 2, 12, 1, 5}, unit);
         problem.q.assign([=](std::int64_t) { return sign; });
-        problem.k.assign([](std::int64_t n) { return n < 6 ? 1024.0 + static_cast<double>(n % 3) : -1024.0 - static_cast<double>(n % 3); });
+        problem.k.assign([](std::int64_t n) {
+            return n < 6 ? 1024.0 + static_cast<double>(n % 3) : -1024.0 - static_cast<double>(n % 3);
+        });
         Steps steps(problem);
-        for (std::int64_t begin = 0; begin < 12; begin += 4) ASSERT_TRUE(is_ok(steps.step(begin, begin + 4, false, execution())));
+        for (std::int64_t begin = 0; begin < 12; begin += 4)
+            ASSERT_TRUE(is_ok(steps.step(begin, begin + 4, false, execution())));
         expect_forward(steps);
     }
 }

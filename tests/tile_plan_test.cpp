@@ -17,9 +17,7 @@ bool sees(const KeyVisibility &keys, std::int64_t row, std::int64_t key) {
            (keys.window_right < 0 || key <= diagonal + keys.window_right);
 }
 
-bool within(const KeyBlocks &run, std::int64_t key) {
-    return run.begin <= key && key < run.end();
-}
+bool within(const KeyBlocks &run, std::int64_t key) { return run.begin <= key && key < run.end(); }
 
 void check_run(const KeyBlocks &run, const KeyVisibility &keys, const BlockShape &shape, std::int64_t longest) {
     ASSERT_GE(run.count, 0);
@@ -66,7 +64,9 @@ void check(const KeyVisibility &keys, std::int64_t row_begin, std::int64_t rows,
 
 TEST(TilePlan, CoversWhatRowsSee) {
     std::mt19937 random(7);
-    const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n)); };
+    const auto below = [&](std::int64_t n) {
+        return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+    };
     const std::int64_t extremes[] = {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max(),
                                      std::int64_t{1} << 31, -(std::int64_t{1} << 31)};
     for (int n = 0; n < 20000; n++) {
@@ -81,17 +81,19 @@ TEST(TilePlan, CoversWhatRowsSee) {
         if (below(2)) keys.window_right = below(20) ? below(60) : std::numeric_limits<std::int64_t>::max();
         keys.everything_masked = below(5) == 0;
         const std::int64_t row_begin = below(100), rows = 1 + below(33);
-        SCOPED_TRACE(::testing::Message() << "seqlen_k " << keys.seqlen_k << " key_count " << keys.key_count << " diagonal "
-                                          << keys.diagonal << " window " << keys.window_left << "," << keys.window_right
-                                          << (keys.everything_masked ? " masked" : "") << " rows " << row_begin << "+" << rows
-                                          << " tile_k " << shape.tile_k << " block_k " << shape.block_k);
+        SCOPED_TRACE(::testing::Message()
+                     << "seqlen_k " << keys.seqlen_k << " key_count " << keys.key_count << " diagonal " << keys.diagonal
+                     << " window " << keys.window_left << "," << keys.window_right
+                     << (keys.everything_masked ? " masked" : "") << " rows " << row_begin << "+" << rows << " tile_k "
+                     << shape.tile_k << " block_k " << shape.block_k);
         check(keys, row_begin, rows, shape);
         if (::testing::Test::HasFailure()) return;
     }
 }
 
 TEST(TilePlan, SumsSaturate) {
-    constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min(), highest = std::numeric_limits<std::int64_t>::max();
+    constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min(),
+                           highest = std::numeric_limits<std::int64_t>::max();
     EXPECT_EQ(saturating_add(highest, 1), highest);
     EXPECT_EQ(saturating_add(lowest, -1), lowest);
     EXPECT_EQ(saturating_add(3, -5), -2);

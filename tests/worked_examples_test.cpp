@@ -21,7 +21,10 @@ std::vector<Example> examples() {
     plain.softmax_scale = causal.softmax_scale = 1 / std::sqrt(2.0);
     causal.causal = true, causal.align = FLASHWRIGHT_ALIGN_TOP_LEFT;
     return {{"dense", 2, {1, 0, 0, 1}, plain, {3, 4, 3.406672556079, 4.406672556079}, {1.620621139057, 1.620621139057}},
-            {"causal", 3, {1, 0, 0, 1, 1, 1}, causal,
+            {"causal",
+             3,
+             {1, 0, 0, 1, 1, 1},
+             causal,
              {1, 2, 2.339523098653, 3.339523098653, 3.510469530454, 4.510469530454},
              {0.707106781187, 1.107940307657, 2.100405301228}}};
 }
@@ -60,7 +63,9 @@ TEST(WorkedExamples, ScoresFarApartByEveryKeyBlock) {
         for (double sign : {1.0, -1.0}) {
             Problem p(FLASHWRIGHT_F64, {1, 1, 1, 2, 13, 1, 3}, unit);
             p.q.assign([=](std::int64_t) { return sign; });
-            p.k.assign([](std::int64_t n) { return n < 6 ? 1001.0 + static_cast<double>(n) / 8 : -1001.0 - static_cast<double>(n) / 8; });
+            p.k.assign([](std::int64_t n) {
+                return n < 6 ? 1001.0 + static_cast<double>(n) / 8 : -1001.0 - static_cast<double>(n) / 8;
+            });
             expect_exact(p, with_key_block(key_block));
         }
     }

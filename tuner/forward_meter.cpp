@@ -11,6 +11,9 @@
 namespace flashwright {
 namespace {
 
+// Operations a byte above which no CPU is bound by its memory; below, the measured peaks decide.
+constexpr double kComputeBound = 64;
+
 std::string widest_usable_isa() {
     for (std::int32_t i = flashwright_isa_count() - 1; i >= 0; --i) {
         if (flashwright_isa(i).usable != 0) {
@@ -26,7 +29,8 @@ ForwardMeter::ForwardMeter(const ShapeSpec &shape, flashwright_dtype dtype, cons
     : problem_(shape, dtype),
       execution_(execution),
       best_isa_(widest_usable_isa()),
-      threads_(execution.threads > 0 ? execution.threads : default_threads()) {
+      threads_(execution.threads > 0 ? execution.threads : default_threads()),
+      bytes_(forward_elements(shape) * (dtype == FLASHWRIGHT_F64 ? 8.0 : 4.0)) {
     std::int32_t index = -1;
     check(flashwright_forward_choice(&problem_.args(), &execution_, &index, nullptr, 0));
     const flashwright_kernel_info kernel = flashwright_kernel(index);
@@ -35,6 +39,9 @@ ForwardMeter::ForwardMeter(const ShapeSpec &shape, flashwright_dtype dtype, cons
     peak_.emplace(isa_, dtype, threads_);
     if (best_isa_ != isa_) {
         best_peak_.emplace(best_isa_, dtype, threads_);
+    }
+    if (bytes_ > static_cast<double>(last_cache_bytes()) && forward_flops(shape) < kComputeBound * bytes_) {
+        bandwidth_.emplace(threads_);
     }
     problem_.fill();
     call();  // warms caches and the library's threads up
@@ -55,19 +62,30 @@ double ForwardMeter::repeat() {
     if (best_peak_) {
         best_peak_->sample();
     }
+    if (bandwidth_) {
+        bandwidth_->sample();
+    }
     return seconds_.back();
 }
 
 ForwardResult ForwardMeter::result() const {
-    const double peak = peak_->gflops();
-    return {kernel_,
-            isa_,
-            threads_,
-            seconds_,
-            1e-9 * forward_flops(problem_.shape()) / quarter(seconds_),
-            peak,
-            best_isa_,
-            best_peak_ ? best_peak_->gflops() : peak};
+    const double seconds = quarter(seconds_);
+    const double flops = forward_flops(problem_.shape());
+    ForwardResult result = {};
+    result.kernel = kernel_;
+    result.isa = isa_;
+    result.threads = threads_;
+    result.seconds = seconds_;
+    result.gflops = 1e-9 * flops / seconds;
+    result.peak_gflops = peak_->gflops();
+    result.best_isa = best_isa_;
+    result.best_peak_gflops = best_peak_ ? best_peak_->gflops() : result.peak_gflops;
+    const double peak_gbytes = bandwidth_ ? bandwidth_->gbytes_per_second() : 0;
+    if (bandwidth_ && bytes_ / peak_gbytes > flops / result.peak_gflops) {
+        result.gbytes_per_second = 1e-9 * bytes_ / seconds;
+        result.peak_gbytes_per_second = peak_gbytes;
+    }
+    return result;
 }
 
 }  // namespace flashwright

@@ -19,6 +19,8 @@ struct ForwardResult {
     double peak_gflops;           // of the ISA that the kernel uses, on as many threads
     std::string best_isa;         // the widest that this machine can use, with its peak
     double best_peak_gflops;
+    double gbytes_per_second;  // of a shape that memory bounds, else 0; each tensor counts once
+    double peak_gbytes_per_second;
 };
 
 class ForwardMeter {
@@ -37,6 +39,8 @@ class ForwardMeter {
     int calls_ = 1;  // in one repetition
     std::vector<double> seconds_;
     std::optional<FmaPeak> peak_, best_peak_;
+    std::optional<ReadBandwidth> bandwidth_;  // only of shapes that memory may bound
+    double bytes_;
 
     void call();
 };

@@ -59,6 +59,14 @@ std::vector<CacheInfo> caches() {
 
 MachineInfo machine_info() { return {cpu_name(), usable_processors(), caches()}; }
 
+std::int64_t last_cache_bytes() {
+    std::int64_t largest = 0;
+    for (const CacheInfo &cache : caches()) {
+        largest = std::max(largest, cache.bytes);
+    }
+    return largest;
+}
+
 int default_threads() {
     const char *text = std::getenv("FLASHWRIGHT_THREADS");
     const int threads = text != nullptr ? std::atoi(text) : 0;

@@ -145,6 +145,7 @@ double time_on_threads(int threads, Work work) {
     std::atomic<int> waiting{threads};
     std::vector<double> starts(static_cast<std::size_t>(threads)), ends(starts);
     std::vector<std::thread> pool;
+    pool.reserve(static_cast<std::size_t>(threads));
     for (int thread = 0; thread < threads; ++thread) {
         pool.emplace_back([&, thread] {
             --waiting;
@@ -163,32 +164,28 @@ double time_on_threads(int threads, Work work) {
 }
 
 std::size_t bandwidth_buffer_bytes() {
-    std::int64_t last_cache = 0;
-    for (const CacheInfo &cache : machine_info().caches) {
-        last_cache = std::max(last_cache, cache.bytes);
-    }
-    return static_cast<std::size_t>(std::max<std::int64_t>(4 * last_cache, 256 << 20));
+    return static_cast<std::size_t>(std::max<std::int64_t>(4 * last_cache_bytes(), 256 << 20));
 }
 
 }  // namespace
 
 struct FmaPeak::Loop {
     const char *isa;
-    flashwright_dtype dtype;
     void (*run)(std::int64_t iterations);
+    flashwright_dtype dtype;
     int flops_per_iteration;
 };
 
 FmaPeak::FmaPeak(const std::string &isa, flashwright_dtype dtype, int threads) : threads_(threads) {
     static constexpr Loop kLoops[] = {
-        {"baseline", FLASHWRIGHT_F32, sse_f32, kChains * 4 * 2},
-        {"baseline", FLASHWRIGHT_F64, sse_f64, kChains * 2 * 2},
-        {"sse41", FLASHWRIGHT_F32, sse_f32, kChains * 4 * 2},
-        {"sse41", FLASHWRIGHT_F64, sse_f64, kChains * 2 * 2},
-        {"avx2", FLASHWRIGHT_F32, avx2_f32, kChains * 8 * 2},
-        {"avx2", FLASHWRIGHT_F64, avx2_f64, kChains * 4 * 2},
-        {"avx512", FLASHWRIGHT_F32, avx512_f32, kChains512 * 16 * 2},
-        {"avx512", FLASHWRIGHT_F64, avx512_f64, kChains512 * 8 * 2},
+        {"baseline", sse_f32, FLASHWRIGHT_F32, kChains * 4 * 2},
+        {"baseline", sse_f64, FLASHWRIGHT_F64, kChains * 2 * 2},
+        {"sse41", sse_f32, FLASHWRIGHT_F32, kChains * 4 * 2},
+        {"sse41", sse_f64, FLASHWRIGHT_F64, kChains * 2 * 2},
+        {"avx2", avx2_f32, FLASHWRIGHT_F32, kChains * 8 * 2},
+        {"avx2", avx2_f64, FLASHWRIGHT_F64, kChains * 4 * 2},
+        {"avx512", avx512_f32, FLASHWRIGHT_F32, kChains512 * 16 * 2},
+        {"avx512", avx512_f64, FLASHWRIGHT_F64, kChains512 * 8 * 2},
     };
     loop_ = std::find_if(std::begin(kLoops), std::end(kLoops),
                          [&](const Loop &loop) { return isa == loop.isa && dtype == loop.dtype; });

@@ -90,6 +90,13 @@ double forward_flops(const ShapeSpec &shape) {
            static_cast<double>(shape.num_heads) * pairs;
 }
 
+double forward_elements(const ShapeSpec &shape) {
+    const auto channels = static_cast<double>(shape.head_dim + shape.head_dim_v);
+    return static_cast<double>(shape.batch) * channels *
+           (static_cast<double>(shape.num_heads) * static_cast<double>(shape.seqlen_q) +
+            static_cast<double>(shape.num_heads_kv) * static_cast<double>(shape.seqlen_k));
+}
+
 const std::vector<ShapeSpec> &default_shapes() {
     static const std::vector<ShapeSpec> shapes = {
         {1, 8, 8, 1024, 1024, 64, 64, false}, {1, 8, 8, 1024, 1024, 128, 128, false},

@@ -18,6 +18,9 @@ std::string to_string(const ShapeSpec &shape);        // what parse_shape_spec r
 // Multiplications and additions of the forward pass: 2 * (D + DV) for each pair of query and key that is seen.
 double forward_flops(const ShapeSpec &shape);
 
+// Elements of Q, K, V and the output.
+double forward_elements(const ShapeSpec &shape);
+
 // What `flashwright bench` runs when nothing is said: dense and causal, short and long, an image encoder, odd sizes.
 const std::vector<ShapeSpec> &default_shapes();
 

@@ -119,14 +119,14 @@ double dot_row(const HeadMatrix<T> &a, const HeadMatrix<T> &b, std::int64_t row)
     return total;
 }
 
-#define FLASHWRIGHT_INSTANTIATE(T)                                                                                     \
-    template bool all_finite(const HeadMatrix<T> &, std::int64_t, std::int64_t);                                       \
-    template void copy_padded(const HeadMatrix<T> &, std::int64_t, std::int64_t, T, std::int64_t, std::int64_t, T *);  \
-    template void copy_transposed(const HeadMatrix<T> &, std::int64_t, std::int64_t, T, std::int64_t, std::int64_t,    \
-                                  T *);                                                                                \
-    template void store(const T *, std::int64_t, T, std::int64_t, const HeadMatrix<T> &, std::int64_t);                \
-    template void add(const T *, std::int64_t, std::int64_t, const HeadMatrix<T> &, std::int64_t);                     \
-    template void fill_zero(const HeadMatrix<T> &, std::int64_t, std::int64_t);                                        \
+#define FLASHWRIGHT_INSTANTIATE(T)                                                                                    \
+    template bool all_finite(const HeadMatrix<T> &, std::int64_t, std::int64_t);                                      \
+    template void copy_padded(const HeadMatrix<T> &, std::int64_t, std::int64_t, T, std::int64_t, std::int64_t, T *); \
+    template void copy_transposed(const HeadMatrix<T> &, std::int64_t, std::int64_t, T, std::int64_t, std::int64_t,   \
+                                  T *);                                                                               \
+    template void store(const T *, std::int64_t, T, std::int64_t, const HeadMatrix<T> &, std::int64_t);               \
+    template void add(const T *, std::int64_t, std::int64_t, const HeadMatrix<T> &, std::int64_t);                    \
+    template void fill_zero(const HeadMatrix<T> &, std::int64_t, std::int64_t);                                       \
     template double dot_row(const HeadMatrix<T> &, const HeadMatrix<T> &, std::int64_t);
 FLASHWRIGHT_INSTANTIATE(float)
 FLASHWRIGHT_INSTANTIATE(double)

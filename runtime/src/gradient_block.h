@@ -12,8 +12,10 @@ namespace flashwright {
 template <typename T>
 struct HeadMatrix {
     HeadMatrix(const StridedTensor &view, std::int64_t batch, std::int64_t head)
-        : data(reinterpret_cast<T *>(view.at(batch, head, 0))), row_stride(view.strides[kRow]),
-          channel_stride(view.strides[kChannel]), channels(view.shape[kChannel]) {}
+        : data(reinterpret_cast<T *>(view.at(batch, head, 0))),
+          row_stride(view.strides[kRow]),
+          channel_stride(view.strides[kChannel]),
+          channels(view.shape[kChannel]) {}
 
     T *row(std::int64_t index) const { return data + index * row_stride; }
 
@@ -32,8 +34,8 @@ void copy_padded(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t row
 
 // to[c][r], likewise.
 template <typename T>
-void copy_transposed(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t rows, T scale, std::int64_t padded_rows,
-                     std::int64_t padded_channels, T *to);
+void copy_transposed(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t rows, T scale,
+                     std::int64_t padded_rows, std::int64_t padded_channels, T *to);
 
 // to[begin + r][c] = scale * from[r][c], and += from[r][c].
 template <typename T>

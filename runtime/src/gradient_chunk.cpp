@@ -10,9 +10,16 @@ namespace flashwright {
 template <typename T>
 GradientChunk<T>::GradientChunk(const BackwardProblem &problem, const Kernel &kernel, const GradientSizes &sizes,
                                 const GradientState &state, std::int64_t strand, std::int64_t chunk, Scratch &scratch)
-    : problem_(problem), forward_(problem.forward), kernel_(kernel), sizes_(sizes), state_(state), strand_(strand),
-      chunk_(chunk), key_begin_(chunk * sizes.block_k),
-      key_capacity_end_(std::min(forward_.seqlen_k, key_begin_ + sizes.block_k)), scratch_(scratch) {
+    : problem_(problem),
+      forward_(problem.forward),
+      kernel_(kernel),
+      sizes_(sizes),
+      state_(state),
+      strand_(strand),
+      chunk_(chunk),
+      key_begin_(chunk * sizes.block_k),
+      key_capacity_end_(std::min(forward_.seqlen_k, key_begin_ + sizes.block_k)),
+      scratch_(scratch) {
     scratch_.reset();
     const auto take = [&](std::int64_t rows, std::int64_t columns) {
         return static_cast<T *>(scratch_.allocate(static_cast<std::uint64_t>(rows * columns) * sizeof(T)));

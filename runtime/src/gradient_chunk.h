@@ -53,8 +53,8 @@ class GradientChunk {
     const GradientState &state_;
     const std::int64_t strand_, chunk_, key_begin_, key_capacity_end_;
     Scratch &scratch_;
-    T *k_, *kt_, *vt_, *dk_, *dv_;             // of the chunk
-    T *q_, *dout_, *dq_, *bias_, *dbias_;      // of a tile
+    T *k_, *kt_, *vt_, *dk_, *dv_;         // of the chunk
+    T *q_, *dout_, *dq_, *bias_, *dbias_;  // of a tile
     std::uint8_t *mask_;
 };
 

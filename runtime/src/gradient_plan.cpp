@@ -9,8 +9,10 @@ namespace flashwright {
 constexpr std::int64_t kStrandsPerThread = 4;
 
 GradientGrid::GradientGrid(std::int64_t strands, std::int64_t chunks, std::int64_t threads)
-    : strands_(strands), chunks_(chunks),
-      whole_(threads == 1 || strands >= kStrandsPerThread * threads || (strands >= threads && strands % threads == 0)) {}
+    : strands_(strands),
+      chunks_(chunks),
+      whole_(threads == 1 || strands >= kStrandsPerThread * threads || (strands >= threads && strands % threads == 0)) {
+}
 
 GradientTask GradientGrid::task(std::int64_t index) const {
     if (whole_) return {index, 0, chunks_};

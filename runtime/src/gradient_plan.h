@@ -7,8 +7,8 @@
 
 namespace flashwright {
 
-// The gradient of one chunk of keys is one task, which goes over all queries of its heads in order; or one task takes the
-// chunks of its heads one after the other. Either way a row's dQ is the sum over chunks in order.
+// The gradient of one chunk of keys is one task, which goes over all queries of its heads in order; or one task takes
+// the chunks of its heads one after the other. Either way a row's dQ is the sum over chunks in order.
 struct GradientTask {
     std::int64_t strand;  // key heads whose tasks depend on each other: one of one batch entry, or all
     std::int64_t chunk_begin, chunk_end;

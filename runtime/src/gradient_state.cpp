@@ -17,8 +17,8 @@ class Bytes {
  public:
     Bytes &add(std::int64_t a, std::int64_t b, std::int64_t c = 1) {
         std::int64_t product;
-        overflow_ = overflow_ || __builtin_mul_overflow(a, b, &product) || __builtin_mul_overflow(product, c, &product) ||
-                    __builtin_add_overflow(sum_, product, &sum_);
+        overflow_ = overflow_ || __builtin_mul_overflow(a, b, &product) ||
+                    __builtin_mul_overflow(product, c, &product) || __builtin_add_overflow(sum_, product, &sum_);
         return *this;
     }
     std::uint64_t total() const {
@@ -47,7 +47,8 @@ GradientSizes::GradientSizes(const BackwardProblem &problem, const Kernel &kerne
     blocks = (p.seqlen_q + block_q - 1) / block_q;
     chunks = std::max<std::int64_t>(1, (p.seqlen_k + block_k - 1) / block_k);
     // A bias gradient that sums over heads or the batch is one chunk's for all of them, so that its order is fixed too.
-    const bool shared_bias = problem.dbias.given && (problem.dbias.shape[kBatch] != p.batch || problem.dbias.shape[kHead] != p.heads);
+    const bool shared_bias =
+        problem.dbias.given && (problem.dbias.shape[kBatch] != p.batch || problem.dbias.shape[kHead] != p.heads);
     strand_heads = shared_bias ? p.batch * p.heads_kv : 1;
     strands = shared_bias ? 1 : p.batch * p.heads_kv;
     element = p.dtype == FLASHWRIGHT_F64 ? 8 : 4;
@@ -55,8 +56,8 @@ GradientSizes::GradientSizes(const BackwardProblem &problem, const Kernel &kerne
 
 std::uint64_t GradientSizes::worker_bytes() const {
     constexpr std::int64_t kFixed = 0x10000;
-    // K, its transpose, dK; V transposed, dV; padded Q, dQ; padded dO; and of each pair: P, dS (both perhaps twice), what
-    // is seen, bias, mask, dbias.
+    // K, its transpose, dK; V transposed, dV; padded Q, dQ; padded dO; and of each pair: P, dS (both perhaps twice),
+    // what is seen, bias, mask, dbias.
     return Bytes()
         .add(block_k, 3 * element, head_dim)
         .add(block_k, 2 * element, head_dim_v)

@@ -14,15 +14,15 @@ namespace flashwright {
 struct GradientSizes {
     GradientSizes(const BackwardProblem &problem, const Kernel &kernel);
 
-    std::int64_t width, tile_q;                        // of a register tile
-    std::int64_t block_q, block_k;                     // queries and keys of a kernel call, whole register tiles
-    std::int64_t head_dim, head_dim_v;                 // padded to whole register tiles
-    std::int64_t rows, blocks;                         // padded query rows of a head; its blocks of block_q
-    std::int64_t chunks;                               // of block_k keys; at least 1
-    std::int64_t strands;                              // key heads whose tasks depend on each other
-    std::int64_t strand_heads;                         // key heads in one strand
-    std::int64_t element;                              // bytes
-    std::uint64_t worker_bytes() const;                // working memory of one thread
+    std::int64_t width, tile_q;          // of a register tile
+    std::int64_t block_q, block_k;       // queries and keys of a kernel call, whole register tiles
+    std::int64_t head_dim, head_dim_v;   // padded to whole register tiles
+    std::int64_t rows, blocks;           // padded query rows of a head; its blocks of block_q
+    std::int64_t chunks;                 // of block_k keys; at least 1
+    std::int64_t strands;                // key heads whose tasks depend on each other
+    std::int64_t strand_heads;           // key heads in one strand
+    std::int64_t element;                // bytes
+    std::uint64_t worker_bytes() const;  // working memory of one thread
     std::uint64_t shared_bytes(const BackwardProblem &problem) const;
 };
 

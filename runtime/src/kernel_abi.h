@@ -30,12 +30,12 @@ using ForwardKernel = int (*)(void *user_context, halide_buffer_t *q, halide_buf
                               std::int32_t right_block, std::int32_t right_count, halide_buffer_t *out,
                               halide_buffer_t *lse);
 
-// Adds the gradient of one tile of queries and keys to dq, dk and dv, which are [channel, row or key], as are q, dout and
-// k; kt, vt, bias, mask and dbias are [key, channel or row]. The first axis of all has stride 1, and all are padded to
-// `tiles` register tiles with values that add nothing: 0, and +infinity in lse, also for a row that sees no key. k and kt
-// hold the softmax scale. One of interior, masked and careful is 1, the others 0: every row sees every key; row i sees key
-// j iff i + lo_offset <= j <= i + hi_offset, and mask and bias say so; the same, and Q, K, V and dO may hold what is not
-// finite. dbias is the gradient of a bias for every pair, wanted unless its extents are 0.
+// Adds the gradient of one tile of queries and keys to dq, dk and dv, which are [channel, row or key], as are q, dout
+// and k; kt, vt, bias, mask and dbias are [key, channel or row]. The first axis of all has stride 1, and all are padded
+// to `tiles` register tiles with values that add nothing: 0, and +infinity in lse, also for a row that sees no key. k
+// and kt hold the softmax scale. One of interior, masked and careful is 1, the others 0: every row sees every key; row
+// i sees key j iff i + lo_offset <= j <= i + hi_offset, and mask and bias say so; the same, and Q, K, V and dO may hold
+// what is not finite. dbias is the gradient of a bias for every pair, wanted unless its extents are 0.
 using BackwardKernel = int (*)(void *user_context, halide_buffer_t *q, halide_buffer_t *dout, halide_buffer_t *k,
                                halide_buffer_t *kt, halide_buffer_t *vt, halide_buffer_t *lse, halide_buffer_t *delta,
                                halide_buffer_t *bias, halide_buffer_t *mask, double softcap, double alibi_slope,
@@ -59,8 +59,8 @@ enum class Op { forward, backward, merge, step };
 // Score terms a forward or backward kernel may hold besides scale and position (bits).
 enum Terms : unsigned { kSoftcap = 1, kAlibi = 2, kBias = 4, kMask = 8 };
 
-// schedules/cpu_simd_tiles.h says what they are; width and tile_q are the gradient's (schedules/cpu_gradient.h), whose blocks
-// are the queries and keys of one call.
+// schedules/cpu_simd_tiles.h says what they are; width and tile_q are the gradient's (schedules/cpu_gradient.h), whose
+// blocks are the queries and keys of one call.
 struct CpuSimdTiles {
     std::int32_t block_q, block_k, row_vectors, width, tile_d, tile_q, tile_k, tile_v;
 };

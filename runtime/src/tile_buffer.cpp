@@ -67,17 +67,18 @@ void TileBuffer::set_constant(const void *element, flashwright_dtype dtype, std:
     dimensions_[1] = dimension(0, 0);
 }
 
-void TileBuffer::prefetch(std::int64_t row, std::int64_t rows) const {
-    constexpr std::int64_t kLine = 64;
-    const std::int64_t bytes = std::int64_t{dimensions_[0].extent} * dimensions_[0].stride * (buffer_.type.bits / 8);
-    for (const char *line = head_ + row * row_bytes_; rows > 0; --rows, line += row_bytes_) {
-        for (std::int64_t byte = 0; byte < bytes; byte += kLine) __builtin_prefetch(line + byte, 0, 2);
-    }
-}
-
 void TileBuffer::move_to(std::int64_t row, std::int64_t rows) {
     buffer_.host = reinterpret_cast<std::uint8_t *>(head_ + row * row_bytes_);
     dimensions_[buffer_.dimensions - 1].extent = static_cast<std::int32_t>(rows);
+}
+
+void TileBuffer::prefetch() const {
+    constexpr std::int64_t kLine = 64;
+    const std::int64_t bytes = std::int64_t{dimensions_[0].extent} * dimensions_[0].stride * (buffer_.type.bits / 8);
+    const std::uint8_t *row = buffer_.host;
+    for (std::int32_t i = 0; i < dimensions_[1].extent; ++i, row += row_bytes_) {
+        for (std::int64_t byte = 0; byte < bytes; byte += kLine) __builtin_prefetch(row + byte);
+    }
 }
 
 }  // namespace flashwright

@@ -29,11 +29,10 @@ class TileBuffer {
     // One element that stands for all of [columns, row].
     void set_constant(const void *element, flashwright_dtype dtype, std::int64_t columns);
 
-    // Asks the caches for rows of a matrix that are soon needed: a kernel touches them in an order that hardware does not guess.
-    void prefetch(std::int64_t row, std::int64_t rows) const;
-
     // The tile of rows [row, row + rows).
     void move_to(std::int64_t row, std::int64_t rows);
+    // Asks the caches for all of the tile at once: a kernel touches it in an order that hardware does not guess.
+    void prefetch() const;
 
     halide_buffer_t *get() { return &buffer_; }
 

@@ -320,7 +320,7 @@ flashwright_status check_same_shape(const StridedTensor &view, const StridedTens
 flashwright_status check_dbias(const flashwright_backward_args &args, bool check_memory, BackwardProblem *problem) {
     const ForwardProblem &p = problem->forward;
     if (!p.bias.given) return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "dbias: expected none without a bias, got one");
-    const flashwright_status status = 
+    const flashwright_status status =
         normalise(args.dbias, "dbias", kBroadcastForm, p.dtype, check_memory, &problem->dbias);
     return failed(status) ? status : check_same_shape(problem->dbias, p.bias, "seqlen_k", true);
 }
@@ -365,9 +365,9 @@ flashwright_status validate_backward(const flashwright_backward_args *args, bool
     if (!failed(status)) status = check_same_shape(problem->dv, p.v, "head_dim_v", false);
     if (!failed(status) && args->dbias.data != nullptr) status = check_dbias(*args, check_memory, problem);
     if (failed(status) || !check_memory) return status;
-    return check_overlap({{problem->dq}, {problem->dk}, {problem->dv}, {problem->dbias}},
-                         {&p.q, &p.k, &p.v, &p.out, &p.lse, &problem->dout, &p.bias, &p.mask, &p.key_lengths,
-                          &p.alibi_slopes});
+    return check_overlap(
+        {{problem->dq}, {problem->dk}, {problem->dv}, {problem->dbias}},
+        {&p.q, &p.k, &p.v, &p.out, &p.lse, &problem->dout, &p.bias, &p.mask, &p.key_lengths, &p.alibi_slopes});
 }
 
 flashwright_status validate_merge(const flashwright_merge_args *args, MergeProblem *problem) {

@@ -26,7 +26,7 @@ struct ForwardProblem {
 };
 
 struct BackwardProblem {
-    ForwardProblem forward;  // out and lse are inputs here
+    ForwardProblem forward;                 // out and lse are inputs here
     StridedTensor dout, dq, dk, dv, dbias;  // the last may be absent
 };
 

@@ -31,7 +31,8 @@ std::vector<T> evaluate(Function function, std::vector<T> arguments) {
 template <typename T>
 std::vector<T> spread(double from, double to, int count) {
     std::vector<T> values;
-    for (int n = 0; n < count; n++) values.push_back(static_cast<T>(from + (to - from) * (static_cast<long double>(n) / (count - 1))));
+    for (int n = 0; n < count; n++)
+        values.push_back(static_cast<T>(from + (to - from) * (static_cast<long double>(n) / (count - 1))));
     return values;
 }
 
@@ -47,19 +48,16 @@ double largest_relative_error(Function function, long double (*exact)(long doubl
     return static_cast<double>(worst);
 }
 
-long double exact_exp(long double x) {
-    return std::exp(x);
-}
+long double exact_exp(long double x) { return std::exp(x); }
 
-long double exact_tanh(long double x) {
-    return std::tanh(x);
-}
+long double exact_tanh(long double x) { return std::tanh(x); }
 
 constexpr int kCount = 1 << 20;
 
 }  // namespace
 
-// The bound that scalar_math.h states, and half an ulp of the argument: a weight e^x is itself small where |x| is large.
+// The bound that scalar_math.h states, and half an ulp of the argument: a weight e^x is itself small where |x| is
+// large.
 template <typename T>
 void check_exp(double bound) {
     EXPECT_LT(largest_relative_error<T>(exp_nonpositive, exact_exp, spread<T>(-1, 0, kCount)), bound);
@@ -73,18 +71,15 @@ void check_exp(double bound) {
     }
 }
 
-TEST(ExpNonpositive, ErrorInF32) {
-    check_exp<float>(2e-7);
-}
+TEST(ExpNonpositive, ErrorInF32) { check_exp<float>(2e-7); }
 
-TEST(ExpNonpositive, ErrorInF64) {
-    check_exp<double>(3e-14);
-}
+TEST(ExpNonpositive, ErrorInF64) { check_exp<double>(3e-14); }
 
 template <typename T>
 void check_ends() {
     const T infinity = std::numeric_limits<T>::infinity(), lowest = std::numeric_limits<T>::lowest();
-    const std::vector<T> got = evaluate<T>(exp_nonpositive, {0, T(-0.0), -infinity, lowest, T(-1e30), T(-1000), std::numeric_limits<T>::quiet_NaN()});
+    const std::vector<T> got = evaluate<T>(
+        exp_nonpositive, {0, T(-0.0), -infinity, lowest, T(-1e30), T(-1000), std::numeric_limits<T>::quiet_NaN()});
     EXPECT_NEAR(got[0], 1, 2 * std::numeric_limits<T>::epsilon() * 100);
     EXPECT_EQ(got[0], got[1]);
     for (int n : {2, 3, 4, 5}) EXPECT_EQ(got[static_cast<std::size_t>(n)], 0) << n;
@@ -106,10 +101,13 @@ TEST(ExpNonpositive, NeverNegativeAndAtMostOneByRounding) {
 TEST(TanhAccurate, Error) {
     for (auto [from, to] : {std::pair{-30.0, 30.0}, {-0.5, 0.5}, {1e-6, 1e-3}}) {
         const int odd = kCount - 1 - (from < 0);  // never exactly 0, where the relative error has no meaning
-        EXPECT_LT(largest_relative_error<float>(tanh_accurate, exact_tanh, spread<float>(from, to, odd + 1)), 5e-7) << from;
-        EXPECT_LT(largest_relative_error<double>(tanh_accurate, exact_tanh, spread<double>(from, to, odd + 1)), 1e-13) << from;
+        EXPECT_LT(largest_relative_error<float>(tanh_accurate, exact_tanh, spread<float>(from, to, odd + 1)), 5e-7)
+            << from;
+        EXPECT_LT(largest_relative_error<double>(tanh_accurate, exact_tanh, spread<double>(from, to, odd + 1)), 1e-13)
+            << from;
     }
-    const std::vector<double> ends = evaluate<double>(tanh_accurate, {0, 1e300, -1e300, std::numeric_limits<double>::quiet_NaN()});
+    const std::vector<double> ends =
+        evaluate<double>(tanh_accurate, {0, 1e300, -1e300, std::numeric_limits<double>::quiet_NaN()});
     EXPECT_EQ(ends[0], 0);
     EXPECT_EQ(ends[1], 1);
     EXPECT_EQ(ends[2], -1);
@@ -117,10 +115,10 @@ TEST(TanhAccurate, Error) {
 }
 
 TEST(IsNegativeInfinity, SurvivesFastMath) {
-    const std::vector<float> got = evaluate<float>(
-        [](const Halide::Expr &x) { return Halide::cast<float>(is_negative_infinity(x)); },
-        {-std::numeric_limits<float>::infinity(), std::numeric_limits<float>::lowest(), 0, std::numeric_limits<float>::infinity(),
-         std::numeric_limits<float>::quiet_NaN()});
+    const std::vector<float> got =
+        evaluate<float>([](const Halide::Expr &x) { return Halide::cast<float>(is_negative_infinity(x)); },
+                        {-std::numeric_limits<float>::infinity(), std::numeric_limits<float>::lowest(), 0,
+                         std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()});
     EXPECT_EQ(std::vector<float>(got.begin(), got.begin() + 5), (std::vector<float>{1, 0, 0, 0, 0}));
 }
 

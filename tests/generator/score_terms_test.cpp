@@ -24,16 +24,13 @@ double bias_at(int key, int row) {
 
 Expr bias_expr(const ScoreIndex &at) {
     const Expr value = Expr(0.25) * Halide::cast<double>(at.key) - Expr(0.5) * Halide::cast<double>(at.row);
-    return Halide::select(at.key == 5, Halide::Internal::make_const(Halide::Float(64), -std::numeric_limits<double>::infinity()), value);
+    return Halide::select(
+        at.key == 5, Halide::Internal::make_const(Halide::Float(64), -std::numeric_limits<double>::infinity()), value);
 }
 
-Expr mask_expr(const ScoreIndex &at) {
-    return Halide::cast<std::uint8_t>((at.key + at.row) % 3);
-}
+Expr mask_expr(const ScoreIndex &at) { return Halide::cast<std::uint8_t>((at.key + at.row) % 3); }
 
-double score_at(int key, int row) {
-    return 1.5 * key - 2.0 * row - 3;
-}
+double score_at(int key, int row) { return 1.5 * key - 2.0 * row - 3; }
 
 // An expression of (score, index) on the grid of keys and rows.
 template <typename Build>
@@ -55,7 +52,8 @@ Halide::Buffer<double> seen_of(const ScoreTerms &terms) {
 
 void expect_derivative(const ScoreTerms &terms) {
     const double h = 1e-5;
-    const auto slope = on_grid(0, [&](const Expr &score, const ScoreIndex &at) { return derivative_of_terms(terms, score, at); });
+    const auto slope =
+        on_grid(0, [&](const Expr &score, const ScoreIndex &at) { return derivative_of_terms(terms, score, at); });
     const auto above = values_of(terms, h), below = values_of(terms, -h);
     for (int row = 0; row < kRows; row++)
         for (int key = 0; key < kKeys; key++)
@@ -92,7 +90,8 @@ TEST(ScoreTerms, Softcap) {
 
 TEST(ScoreTerms, Alibi) {
     const ScoreTerms terms = {alibi_term(Expr(0.25), Expr(2))};
-    expect_grid(values_of(terms), [](int key, int row) { return score_at(key, row) - 0.25 * std::abs(key - (row + 2)); });
+    expect_grid(values_of(terms),
+                [](int key, int row) { return score_at(key, row) - 0.25 * std::abs(key - (row + 2)); });
     expect_derivative(terms);
 }
 
@@ -118,8 +117,8 @@ TEST(ScoreTerms, Position) {
 }
 
 TEST(ScoreTerms, ListsComposeInOrder) {
-    const ScoreTerms terms = {softcap_term(Expr(4.0)), alibi_term(Expr(0.5), Expr(-1)), bias_term(bias_expr), mask_term(mask_expr),
-                              position_term(Expr(-2), Expr(3), Expr(7))};
+    const ScoreTerms terms = {softcap_term(Expr(4.0)), alibi_term(Expr(0.5), Expr(-1)), bias_term(bias_expr),
+                              mask_term(mask_expr), position_term(Expr(-2), Expr(3), Expr(7))};
     expect_grid(values_of(terms), [](int key, int row) {
         return 4 * std::tanh(score_at(key, row) / 4) - 0.5 * std::abs(key - (row - 1)) + bias_at(key, row);
     });

@@ -36,11 +36,12 @@ absent() {
 
 # array FILE DESCR FORTRAN_ORDER SHAPE HEX...: a .npy file of version 1, values as little-endian bytes in hexadecimal.
 array() {
-    local header byte
+    local header values
     header=$(printf "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }" "$2" "$3" "$4")
     {
         printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "$header"
-        for byte in "${@:5}"; do printf '%b' "$(sed 's/../\\x&/g' <<<"$byte")"; done
+        values=$(printf '%s' "${@:5}" | sed 's/../\\x&/g')
+        printf '%b' "$values"
     } >"$1"
 }
 
@@ -115,7 +116,7 @@ values out.npy f8 2 3 2 3
 # merge: keys split 6 | 2
 array out_a.npy '<f8' False '(1, 1)' 0000000000000440
 array out_b.npy '<f8' False '(1, 1)' 0000000000001a40
-array lse_a.npy '<f8' False '(1,)' ef39fafe42aefc3f
+array lse_a.npy '<f8' False '(1,)' 02202afa0babfc3f
 array lse_b.npy '<f8' False '(1,)' ef39fafe422ee63f
 expect 0 run merge --out-a out_a.npy --lse-a lse_a.npy --out-b out_b.npy --lse-b lse_b.npy --out out.npy --lse lse.npy
 values out.npy f8 3.5

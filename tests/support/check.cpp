@@ -32,9 +32,7 @@ template <typename Allowed>
 
 }  // namespace
 
-double tolerance(flashwright_dtype dtype) {
-    return dtype == FLASHWRIGHT_F64 ? kF64Tolerance : kF32Tolerance;
-}
+double tolerance(flashwright_dtype dtype) { return dtype == FLASHWRIGHT_F64 ? kF64Tolerance : kF32Tolerance; }
 
 ::testing::AssertionResult values_match(const std::vector<double> &actual, const std::vector<double> &expected,
                                         double tolerance) {
@@ -72,6 +70,16 @@ double tolerance(flashwright_dtype dtype) {
     if (status.code == FLASHWRIGHT_OK) return ::testing::AssertionSuccess();
     return ::testing::AssertionFailure() << "code " << status.code << ": " << status.message;
 }
+
+void expect_message(const flashwright_status &status, flashwright_code code, const std::vector<std::string> &parts) {
+    EXPECT_EQ(status.code, code) << status.message;
+    const std::string message = status.message;
+    for (const std::string &part : parts)
+        EXPECT_NE(message.find(part), std::string::npos) << "'" << part << "' in: " << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+}
+
+float *floats(const flashwright_tensor &tensor) { return static_cast<float *>(tensor.data); }
 
 flashwright_status run(Problem &problem, const flashwright_execution &execution) {
     problem.poison_outputs();

@@ -27,6 +27,12 @@ double tolerance(flashwright_dtype dtype);
 // The call succeeded; its message otherwise.
 ::testing::AssertionResult is_ok(const flashwright_status &status);
 
+// The call failed with this code, on one line that holds all of `parts`.
+void expect_message(const flashwright_status &status, flashwright_code code, const std::vector<std::string> &parts);
+
+// The elements of an f32 tensor.
+float *floats(const flashwright_tensor &tensor);
+
 // Poisons the outputs and calls flashwright_forward.
 flashwright_status run(Problem &problem, const flashwright_execution &execution = {});
 

@@ -50,9 +50,7 @@ std::string GradientProblem::output_bytes() const {
     return bytes;
 }
 
-double gradient_tolerance(flashwright_dtype dtype) {
-    return dtype == FLASHWRIGHT_F64 ? 1e-11 : 4e-5;
-}
+double gradient_tolerance(flashwright_dtype dtype) { return dtype == FLASHWRIGHT_F64 ? 1e-11 : 4e-5; }
 
 ::testing::AssertionResult gradients_match(const GradientProblem &problem, const ExactGradient &exact) {
     double largest = 0;
@@ -63,7 +61,9 @@ double gradient_tolerance(flashwright_dtype dtype) {
         const char *name;
         const Tensor &actual;
         const std::vector<double> &expected;
-    } gradients[] = {{"dq", problem.dq, exact.dq}, {"dk", problem.dk, exact.dk}, {"dv", problem.dv, exact.dv},
+    } gradients[] = {{"dq", problem.dq, exact.dq},
+                     {"dk", problem.dk, exact.dk},
+                     {"dv", problem.dv, exact.dv},
                      {"dbias", problem.dbias, exact.dbias}};
     for (const auto &[name, actual, expected] : gradients) {
         if (!actual.given()) continue;
@@ -89,9 +89,7 @@ flashwright_status run(GradientProblem &problem, const flashwright_execution &ex
     return status.code == FLASHWRIGHT_OK ? run_backward_alone(problem, execution) : status;
 }
 
-void GradientTest::SetUp() {
-    std::cout << "[ ISA      ] " << GetParam().isa << std::endl;
-}
+void GradientTest::SetUp() { std::cout << "[ ISA      ] " << GetParam().isa << std::endl; }
 
 flashwright_execution GradientTest::execution_for(const GradientProblem &problem) const {
     const KernelCase &kernel = GetParam();

@@ -1,4 +1,5 @@
-// One backward call in the words of the tests: a forward problem, the gradient of its output, and where the gradients go.
+// One backward call in the words of the tests: a forward problem, the gradient of its output, and where the gradients
+// go.
 #pragma once
 
 #include "check.h"

@@ -9,13 +9,9 @@
 
 namespace flashwright::test {
 
-void PrintTo(const KernelCase &kernel, std::ostream *out) {
-    *out << kernel.name;
-}
+void PrintTo(const KernelCase &kernel, std::ostream *out) { *out << kernel.name; }
 
-std::string kernel_test_name(const ::testing::TestParamInfo<KernelCase> &info) {
-    return info.param.name;
-}
+std::string kernel_test_name(const ::testing::TestParamInfo<KernelCase> &info) { return info.param.name; }
 
 bool isa_usable(const std::string &isa) {
     for (int i = 0; i < flashwright_isa_count(); i++) {
@@ -68,12 +64,11 @@ std::string refusal(const KernelCase &kernel, const Problem &problem) {
     return "";
 }
 
-void KernelTest::SetUp() {
-    std::cout << "[ ISA      ] " << GetParam().isa << std::endl;
-}
+void KernelTest::SetUp() { std::cout << "[ ISA      ] " << GetParam().isa << std::endl; }
 
 flashwright_execution KernelTest::execution_for(const Problem &problem) const {
-    return refusal(GetParam(), problem).empty() ? with_kernel(GetParam().name.c_str()) : with_isa(GetParam().isa.c_str());
+    return refusal(GetParam(), problem).empty() ? with_kernel(GetParam().name.c_str())
+                                                : with_isa(GetParam().isa.c_str());
 }
 
 void KernelTest::check(Problem &problem, int threads) const {

@@ -36,10 +36,14 @@ NpyArray read_npy(const std::string &path) {
         if (end != at) array.shape.push_back(extent);
         at = end != at ? end : at + 1;
     }
-    if (header.find("<f4") != std::string::npos) array.values = decode<float>(data, size);
-    else if (header.find("<f8") != std::string::npos) array.values = decode<double>(data, size);
-    else if (header.find("<i4") != std::string::npos) array.values = decode<std::int32_t>(data, size);
-    else throw std::runtime_error("unexpected type in " + path + ": " + header);
+    if (header.find("<f4") != std::string::npos)
+        array.values = decode<float>(data, size);
+    else if (header.find("<f8") != std::string::npos)
+        array.values = decode<double>(data, size);
+    else if (header.find("<i4") != std::string::npos)
+        array.values = decode<std::int32_t>(data, size);
+    else
+        throw std::runtime_error("unexpected type in " + path + ": " + header);
     return array;
 }
 

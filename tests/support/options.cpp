@@ -37,11 +37,12 @@ std::vector<Options> option_table() {
     add([](Options &o) { o.causal = true; });
     add([](Options &o) { o.causal = true, o.align = kTopLeft; });
     add([](Options &o) { o.causal = true, o.align = kBottomRight; });
-    for (std::int64_t diagonal : {std::int64_t{-5}, std::int64_t{3}, std::int64_t{70}, std::int64_t{-1000}, kLowest, kHighest}) {
+    for (std::int64_t diagonal :
+         {std::int64_t{-5}, std::int64_t{3}, std::int64_t{70}, std::int64_t{-1000}, kLowest, kHighest}) {
         add([=](Options &o) { o.causal = true, o.diagonal = diagonal; });
         add([=](Options &o) { o.window_left = 9, o.window_right = 4, o.diagonal = diagonal; });
     }
-    const std::pair<std::int64_t, std::int64_t> windows[] = {{0, 0},        {5, -1},       {-1, 7},        {17, 2},
+    const std::pair<std::int64_t, std::int64_t> windows[] = {{0, 0},        {5, -1},       {-1, 7},         {17, 2},
                                                              {3, kHighest}, {kHighest, 0}, {1000000, 1000}, {64, 64}};
     for (auto [left, right] : windows) add([=](Options &o) { o.window_left = left, o.window_right = right; });
     add([](Options &o) { o.window_left = 12, o.window_right = 5, o.causal = true, o.align = kBottomRight; });

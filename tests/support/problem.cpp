@@ -9,16 +9,31 @@
 
 namespace flashwright::test {
 
+Options busy_options() {
+    Options o;
+    o.causal = true, o.align = FLASHWRIGHT_ALIGN_BOTTOM_RIGHT;
+    o.key_fractions = {0.8, 1};
+    return o;
+}
+
 const char *name_of(Form form) {
     switch (form) {
-        case Form::contiguous: return "contiguous";
-        case Form::sequence_major: return "sequence_major";
-        case Form::transposed: return "transposed";
-        case Form::channel_gap: return "channel_gap";
-        case Form::row_gap: return "row_gap";
-        case Form::reversed: return "reversed";
-        case Form::shared: return "shared";
-        case Form::odd_ones: return "odd_ones";
+        case Form::contiguous:
+            return "contiguous";
+        case Form::sequence_major:
+            return "sequence_major";
+        case Form::transposed:
+            return "transposed";
+        case Form::channel_gap:
+            return "channel_gap";
+        case Form::row_gap:
+            return "row_gap";
+        case Form::reversed:
+            return "reversed";
+        case Form::shared:
+            return "shared";
+        case Form::odd_ones:
+            return "odd_ones";
     }
     return "?";
 }
@@ -26,14 +41,22 @@ const char *name_of(Form form) {
 std::vector<std::int64_t> strides_of(Form form, const std::vector<std::int64_t> &shape) {
     const std::int64_t heads = shape[1], rows = shape[2], channels = shape[3];
     switch (form) {
-        case Form::contiguous: return contiguous_strides(shape);
-        case Form::sequence_major: return {rows * heads * channels, channels, heads * channels, 1};
-        case Form::transposed: return {heads * rows * channels, rows * channels, 1, rows};
-        case Form::channel_gap: return {heads * rows * channels * 2, rows * channels * 2, channels * 2, 2};
-        case Form::row_gap: return {heads * rows * (channels + 5), rows * (channels + 5), channels + 5, 1};
-        case Form::reversed: return {heads * rows * channels, rows * channels, -channels, 1};
-        case Form::shared: return {0, 0, channels, 1};
-        case Form::odd_ones: break;
+        case Form::contiguous:
+            return contiguous_strides(shape);
+        case Form::sequence_major:
+            return {rows * heads * channels, channels, heads * channels, 1};
+        case Form::transposed:
+            return {heads * rows * channels, rows * channels, 1, rows};
+        case Form::channel_gap:
+            return {heads * rows * channels * 2, rows * channels * 2, channels * 2, 2};
+        case Form::row_gap:
+            return {heads * rows * (channels + 5), rows * (channels + 5), channels + 5, 1};
+        case Form::reversed:
+            return {heads * rows * channels, rows * channels, -channels, 1};
+        case Form::shared:
+            return {0, 0, channels, 1};
+        case Form::odd_ones:
+            break;
     }
     std::vector<std::int64_t> strides = contiguous_strides(shape);
     for (std::size_t axis = 0; axis < 4; axis++) {
@@ -61,14 +84,22 @@ Tensor covering_tensor(flashwright_dtype dtype, const Shape &shape, const Covera
             if (!full[axis]) strides[axis] = 0;
         }
     }
+    for (std::int64_t &stride : strides) stride *= coverage.key_stride;
     extents.erase(extents.begin(), extents.end() - coverage.rank);
     strides.erase(strides.begin(), strides.end() - coverage.rank);
     return Tensor(dtype, extents, strides, place);
 }
 
+// One value a row, or a head, or a batch entry; strides as contiguous, times `stride`.
+Tensor vector_tensor(flashwright_dtype dtype, const std::vector<std::int64_t> &shape, const Layout &layout) {
+    std::vector<std::int64_t> strides = contiguous_strides(shape);
+    for (std::int64_t &stride : strides) stride *= layout.vector_stride;
+    return Tensor(dtype, shape, strides, layout.place);
+}
+
 std::string coverage_text(const Coverage &c) {
-    return fmt::format("{}{}{}{}r{}", c.batch ? "B" : "1", c.heads ? "H" : "1", c.rows ? "Q" : "1",
-                       c.by_stride ? "s" : "e", c.rank);
+    return fmt::format("{}{}{}{}r{}k{}", c.batch ? "B" : "1", c.heads ? "H" : "1", c.rows ? "Q" : "1",
+                       c.by_stride ? "s" : "e", c.rank, c.key_stride);
 }
 
 }  // namespace
@@ -80,15 +111,16 @@ Problem::Problem(flashwright_dtype dtype, const Shape &shape, const Options &opt
     k = rows_tensor(dtype, {s.batch, s.heads_kv, s.seqlen_k, s.head_dim}, layout.k, layout.place);
     v = rows_tensor(dtype, {s.batch, s.heads_kv, s.seqlen_k, s.head_dim_v}, layout.v, layout.place);
     out = rows_tensor(dtype, {s.batch, s.heads, s.seqlen_q, s.head_dim_v}, layout.out, layout.place);
-    lse = Tensor(dtype, {s.batch, s.heads, s.seqlen_q}, {}, layout.place);
+    lse = vector_tensor(dtype, {s.batch, s.heads, s.seqlen_q}, layout);
     fill_g(q, 1);
     fill_g(k, 2);
     fill_g(v, 3);
     if (!options.key_fractions.empty()) {
-        key_lengths = Tensor(FLASHWRIGHT_I32, {s.batch}, {}, layout.place);
+        key_lengths = vector_tensor(FLASHWRIGHT_I32, {s.batch}, layout);
         key_lengths.assign([&](std::int64_t b) {
             const auto &fractions = options.key_fractions;
-            return std::floor(fractions[static_cast<std::size_t>(b) % fractions.size()] * static_cast<double>(s.seqlen_k));
+            return std::floor(fractions[static_cast<std::size_t>(b) % fractions.size()] *
+                              static_cast<double>(s.seqlen_k));
         });
     }
     if (options.bias) {
@@ -99,10 +131,10 @@ Problem::Problem(flashwright_dtype dtype, const Shape &shape, const Options &opt
     }
     if (options.mask) {
         mask = covering_tensor(FLASHWRIGHT_BOOL, s, *options.mask, layout.place);
-        mask.assign([&](std::int64_t n) { return (n * 5 + n / 13) % 3 != 0; });
+        mask.assign([](std::int64_t n) { return (n * 5 + n / 13) % 3 == 0 ? 0 : n % 255 + 1; });  // any but 0 is true
     }
     if (options.alibi) {
-        alibi_slopes = Tensor(dtype, {s.heads}, {}, layout.place);
+        alibi_slopes = vector_tensor(dtype, {s.heads}, layout);
         alibi_slopes.assign([](std::int64_t h) { return std::exp2(-static_cast<double>(h % 8) - 2); });
     }
 }
@@ -151,7 +183,9 @@ std::string Problem::describe() const {
     if (options.bias) text += " bias=" + coverage_text(*options.bias) + (options.bias_hides ? " with -inf" : "");
     if (options.mask) text += " mask=" + coverage_text(*options.mask);
     if (options.alibi) text += " alibi";
-    text += fmt::format(" q,k,v,out={},{},{},{}", name_of(layout.q), name_of(layout.k), name_of(layout.v), name_of(layout.out));
+    if (layout.vector_stride != 1) text += fmt::format(" vector_stride={}", layout.vector_stride);
+    text += fmt::format(" q,k,v,out={},{},{},{}", name_of(layout.q), name_of(layout.k), name_of(layout.v),
+                        name_of(layout.out));
     return text;
 }
 

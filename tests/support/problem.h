@@ -19,6 +19,7 @@ struct Coverage {
     bool batch = true, heads = true, rows = true;
     bool by_stride = false;  // a short axis has stride 0 and the full extent, else extent 1
     int rank = 4;            // lower ranks drop axes that are short
+    std::int64_t key_stride = 1;
 };
 
 struct Options {
@@ -33,6 +34,9 @@ struct Options {
     bool bias_hides = false;  // some entries are -inf
     bool alibi = false;
 };
+
+// Causal from the bottom right, with key lengths.
+Options busy_options();
 
 // How the axes of a [batch, heads, seqlen, head_dim] tensor lie in memory.
 enum class Form {
@@ -52,6 +56,7 @@ std::vector<std::int64_t> strides_of(Form form, const std::vector<std::int64_t> 
 struct Layout {
     Form q = Form::contiguous, k = Form::contiguous, v = Form::contiguous, out = Form::contiguous;
     Place place = Place::margins;
+    std::int64_t vector_stride = 1;  // of softmax_lse, key_lengths and alibi_slopes
 };
 
 struct Problem {
@@ -66,6 +71,7 @@ struct Problem {
 
     flashwright_forward_args args() const;  // points into this
     void poison_outputs();
+    std::string output_bytes() const { return out.bytes() + lse.bytes(); }
     bool outputs_untouched() const { return out.untouched() && lse.untouched(); }
     std::string describe() const;
 

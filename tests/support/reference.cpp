@@ -14,7 +14,8 @@ struct Unpacked {
     explicit Unpacked(const Problem &p) : shape(p.shape), options(p.options) {
         q = p.q.values(), k = p.k.values(), v = p.v.values();
         for (std::int64_t b = 0; b < shape.batch; b++)
-            lengths.push_back(p.key_lengths.given() ? static_cast<std::int64_t>(p.key_lengths.get({b})) : shape.seqlen_k);
+            lengths.push_back(p.key_lengths.given() ? static_cast<std::int64_t>(p.key_lengths.get({b}))
+                                                    : shape.seqlen_k);
         if (p.alibi_slopes.given()) slopes = p.alibi_slopes.values();
         bias = expand(p.bias), mask = expand(p.mask);
         scale = options.softmax_scale ? *options.softmax_scale : 1 / std::sqrt(static_cast<double>(shape.head_dim));
@@ -91,7 +92,8 @@ bool score_of(const Unpacked &u, std::int64_t b, std::int64_t h, std::int64_t i,
     }
     if (!u.slopes.empty()) {
         const Wide distance = j - u.diagonal_key(b, i);
-        dot -= static_cast<Real>(u.slopes[static_cast<std::size_t>(h)]) * static_cast<Real>(distance < 0 ? -distance : distance);
+        dot -= static_cast<Real>(u.slopes[static_cast<std::size_t>(h)]) *
+               static_cast<Real>(distance < 0 ? -distance : distance);
     }
     *score = dot + static_cast<Real>(bias);
     return true;
@@ -141,17 +143,23 @@ std::size_t bias_index(const Problem &p, std::int64_t b, std::int64_t h, std::in
 template <typename Real>
 ExactGradient backward(const Problem &p, const Unpacked &u, const std::vector<double> &dout) {
     const Shape &s = u.shape;
-    const auto size = [](std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) { return static_cast<std::size_t>(a * b * c * d); };
-    std::vector<Real> dq(size(s.batch, s.heads, s.seqlen_q, s.head_dim)), dk(size(s.batch, s.heads_kv, s.seqlen_k, s.head_dim)),
-        dv(size(s.batch, s.heads_kv, s.seqlen_k, s.head_dim_v)), dbias(p.bias.given() ? static_cast<std::size_t>(p.bias.count()) : 0);
+    const auto size = [](std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) {
+        return static_cast<std::size_t>(a * b * c * d);
+    };
+    std::vector<Real> dq(size(s.batch, s.heads, s.seqlen_q, s.head_dim)),
+        dk(size(s.batch, s.heads_kv, s.seqlen_k, s.head_dim)), dv(size(s.batch, s.heads_kv, s.seqlen_k, s.head_dim_v)),
+        dbias(p.bias.given() ? static_cast<std::size_t>(p.bias.count()) : 0);
     std::vector<Real> weight(static_cast<std::size_t>(s.seqlen_k)), slope(weight.size()), dp(weight.size());
     std::vector<char> seen(weight.size());
-    const auto row = [](std::vector<Real> &all, std::int64_t index, std::int64_t channels) { return all.data() + index * channels; };
+    const auto row = [](std::vector<Real> &all, std::int64_t index, std::int64_t channels) {
+        return all.data() + index * channels;
+    };
     for (std::int64_t b = 0; b < s.batch; b++)
         for (std::int64_t h = 0; h < s.heads; h++)
             for (std::int64_t i = 0; i < s.seqlen_q; i++) {
                 const std::int64_t hk = h / (s.heads / s.heads_kv), at = (b * s.heads + h) * s.seqlen_q + i;
-                const double *g = dout.data() + at * s.head_dim_v, *q = u.row(u.q, s.heads, s.seqlen_q, s.head_dim, b, h, i);
+                const double *g = dout.data() + at * s.head_dim_v,
+                             *q = u.row(u.q, s.heads, s.seqlen_q, s.head_dim, b, h, i);
                 Real top = -std::numeric_limits<Real>::infinity(), total = 0, delta = 0;
                 for (std::size_t j = 0; j < weight.size(); j++) {
                     seen[j] = score_of(u, b, h, i, static_cast<std::int64_t>(j), &weight[j], &slope[j]);
@@ -160,7 +168,8 @@ ExactGradient backward(const Problem &p, const Unpacked &u, const std::vector<do
                 for (std::size_t j = 0; j < weight.size(); j++) {
                     if (!seen[j]) continue;
                     total += weight[j] = std::exp(weight[j] - top);
-                    const double *v = u.row(u.v, s.heads_kv, s.seqlen_k, s.head_dim_v, b, hk, static_cast<std::int64_t>(j));
+                    const double *v =
+                        u.row(u.v, s.heads_kv, s.seqlen_k, s.head_dim_v, b, hk, static_cast<std::int64_t>(j));
                     dp[j] = 0;
                     for (std::int64_t c = 0; c < s.head_dim_v; c++) dp[j] += static_cast<Real>(g[c]) * v[c];
                 }
@@ -169,15 +178,19 @@ ExactGradient backward(const Problem &p, const Unpacked &u, const std::vector<do
                 for (std::size_t j = 0; j < weight.size(); j++) {
                     if (!seen[j]) continue;
                     const std::int64_t key = (b * s.heads_kv + hk) * s.seqlen_k + static_cast<std::int64_t>(j);
-                    const double *k = u.row(u.k, s.heads_kv, s.seqlen_k, s.head_dim, b, hk, static_cast<std::int64_t>(j));
-                    const Real dscore = weight[j] * (dp[j] - delta), ddot = dscore * slope[j] * static_cast<Real>(u.scale);
+                    const double *k =
+                        u.row(u.k, s.heads_kv, s.seqlen_k, s.head_dim, b, hk, static_cast<std::int64_t>(j));
+                    const Real dscore = weight[j] * (dp[j] - delta),
+                               ddot = dscore * slope[j] * static_cast<Real>(u.scale);
                     if (!dbias.empty()) dbias[bias_index(p, b, h, i, static_cast<std::int64_t>(j))] += dscore;
                     for (std::int64_t c = 0; c < s.head_dim; c++) row(dq, at, s.head_dim)[c] += ddot * k[c];
                     for (std::int64_t c = 0; c < s.head_dim; c++) row(dk, key, s.head_dim)[c] += ddot * q[c];
                     for (std::int64_t c = 0; c < s.head_dim_v; c++) row(dv, key, s.head_dim_v)[c] += weight[j] * g[c];
                 }
             }
-    const auto doubles = [](const std::vector<Real> &values) { return std::vector<double>(values.begin(), values.end()); };
+    const auto doubles = [](const std::vector<Real> &values) {
+        return std::vector<double>(values.begin(), values.end());
+    };
     return {doubles(dq), doubles(dk), doubles(dv), doubles(dbias)};
 }
 
@@ -202,7 +215,8 @@ std::vector<double> exact_scores(const Problem &problem) {
             for (std::int64_t i = 0; i < u.shape.seqlen_q; i++)
                 for (std::int64_t j = 0; j < u.shape.seqlen_k; j++) {
                     double score;
-                    scores.push_back(score_of(u, b, h, i, j, &score) ? score : -std::numeric_limits<double>::infinity());
+                    scores.push_back(score_of(u, b, h, i, j, &score) ? score
+                                                                     : -std::numeric_limits<double>::infinity());
                 }
     return scores;
 }

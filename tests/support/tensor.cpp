@@ -58,25 +58,33 @@ bool Memory::margins_intact() const {
 
 std::size_t size_of(flashwright_dtype dtype) {
     switch (dtype) {
-        case FLASHWRIGHT_F64: return 8;
-        case FLASHWRIGHT_BOOL: return 1;
-        default: return 4;
+        case FLASHWRIGHT_F64:
+            return 8;
+        case FLASHWRIGHT_BOOL:
+            return 1;
+        default:
+            return 4;
     }
 }
 
 const char *name_of(flashwright_dtype dtype) {
     switch (dtype) {
-        case FLASHWRIGHT_F32: return "f32";
-        case FLASHWRIGHT_F64: return "f64";
-        case FLASHWRIGHT_BOOL: return "bool";
-        case FLASHWRIGHT_I32: return "i32";
+        case FLASHWRIGHT_F32:
+            return "f32";
+        case FLASHWRIGHT_F64:
+            return "f64";
+        case FLASHWRIGHT_BOOL:
+            return "bool";
+        case FLASHWRIGHT_I32:
+            return "i32";
     }
     return "?";
 }
 
 std::vector<std::int64_t> contiguous_strides(const std::vector<std::int64_t> &shape) {
     std::vector<std::int64_t> strides(shape.size(), 1);
-    for (std::size_t axis = shape.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * std::max<std::int64_t>(shape[axis], 1);
+    for (std::size_t axis = shape.size(); axis-- > 1;)
+        strides[axis - 1] = strides[axis] * std::max<std::int64_t>(shape[axis], 1);
     return strides;
 }
 
@@ -117,26 +125,35 @@ char *Tensor::element(std::int64_t offset) const {
 double Tensor::load(std::int64_t offset) const {
     const char *from = element(offset);
     switch (dtype_) {
-        case FLASHWRIGHT_F32: return *reinterpret_cast<const float *>(from);
-        case FLASHWRIGHT_F64: return *reinterpret_cast<const double *>(from);
-        case FLASHWRIGHT_I32: return *reinterpret_cast<const std::int32_t *>(from);
-        default: return *from != 0;
+        case FLASHWRIGHT_F32:
+            return *reinterpret_cast<const float *>(from);
+        case FLASHWRIGHT_F64:
+            return *reinterpret_cast<const double *>(from);
+        case FLASHWRIGHT_I32:
+            return *reinterpret_cast<const std::int32_t *>(from);
+        default:
+            return *from != 0;
     }
 }
 
 void Tensor::store(std::int64_t offset, double value) {
     char *to = element(offset);
     switch (dtype_) {
-        case FLASHWRIGHT_F32: *reinterpret_cast<float *>(to) = static_cast<float>(value); break;
-        case FLASHWRIGHT_F64: *reinterpret_cast<double *>(to) = value; break;
-        case FLASHWRIGHT_I32: *reinterpret_cast<std::int32_t *>(to) = static_cast<std::int32_t>(value); break;
-        default: *to = value != 0;
+        case FLASHWRIGHT_F32:
+            *reinterpret_cast<float *>(to) = static_cast<float>(value);
+            break;
+        case FLASHWRIGHT_F64:
+            *reinterpret_cast<double *>(to) = value;
+            break;
+        case FLASHWRIGHT_I32:
+            *reinterpret_cast<std::int32_t *>(to) = static_cast<std::int32_t>(value);
+            break;
+        default:
+            *to = static_cast<char>(static_cast<unsigned char>(value));
     }
 }
 
-bool Tensor::poisoned(std::int64_t offset) const {
-    return holds_poison(element(offset), size_of(dtype_));
-}
+bool Tensor::poisoned(std::int64_t offset) const { return holds_poison(element(offset), size_of(dtype_)); }
 
 void Tensor::for_each_offset(const std::function<void(std::int64_t offset)> &visit) const {
     if (count() == 0) return;
@@ -179,13 +196,9 @@ void Tensor::assign(const std::function<double(std::int64_t n)> &value) {
     for_each_offset([&](std::int64_t offset) { store(offset, value(n++)); });
 }
 
-void Tensor::poison() {
-    fill_poison(memory_->data(), memory_->bytes());
-}
+void Tensor::poison() { fill_poison(memory_->data(), memory_->bytes()); }
 
-bool Tensor::untouched() const {
-    return holds_poison(memory_->data(), memory_->bytes()) && memory_->margins_intact();
-}
+bool Tensor::untouched() const { return holds_poison(memory_->data(), memory_->bytes()) && memory_->margins_intact(); }
 
 bool Tensor::fully_written() const {
     bool written = true;
@@ -209,9 +222,7 @@ std::string Tensor::bytes() const {
     return bytes;
 }
 
-double g(std::int64_t n, int s) {
-    return static_cast<double>((37 * n + 101 * s + 13) % 97 - 48) / 32;
-}
+double g(std::int64_t n, int s) { return static_cast<double>((37 * n + 101 * s + 13) % 97 - 48) / 32; }
 
 void fill_g(Tensor &tensor, int s) {
     tensor.assign([s](std::int64_t n) { return g(n, s); });

@@ -121,9 +121,9 @@ FLASHWRIGHT_API flashwright_status flashwright_forward(const flashwright_forward
  *   dv = P^T dout; dP = dout V^T; delta = rowsum(dout * out); dS = P * (dP - delta);
  *   dq = softmax_scale * dS' K, dk = softmax_scale * dS'^T Q, dS' = dS * (1 - tanh^2) under a soft cap, else dS;
  *   dbias = dS, summed over the axes on which bias has extent 1.
- * Shapes as in forward, every tensor required but dbias: dout as out, dq as q, dk as k, dv as v, dbias as bias (and only
- * with one). dk and dv sum over the query heads of their group. score must be what forward was given. Rows and keys that
- * nothing sees get gradients of exactly 0. Outputs are overwritten, not added to. */
+ * Shapes as in forward, every tensor required but dbias: dout as out, dq as q, dk as k, dv as v, dbias as bias (and
+ * only with one). dk and dv sum over the query heads of their group. score must be what forward was given. Rows and
+ * keys that nothing sees get gradients of exactly 0. Outputs are overwritten, not added to. */
 typedef struct flashwright_backward_args {
     flashwright_tensor q, k, v, out, softmax_lse, dout; /* read */
     flashwright_tensor dq, dk, dv, dbias;               /* written */
