@@ -36,7 +36,9 @@ class AllocateFromScratch : public IRMutator {
         return LetStmt::make(op->name, memory, Block::make(body, Evaluate::make(release)));
     }
 
-    Stmt visit(const Free *) override { return Evaluate::make(0); }
+    Stmt visit(const Free *) override {
+        return Evaluate::make(0);
+    }
 };
 
 }  // namespace

@@ -9,10 +9,9 @@ namespace flashwright {
 
 using namespace Halide;
 
-// Takes given scores and their values into a softmax state (m, l, unnormalised accumulator). A score of -infinity
-// hides.
+// Takes given scores and their values into a softmax state (m, l, unnormalised accumulator). A score of -infinity hides.
 class StepGenerator : public Generator<StepGenerator> {
- public:
+public:
     GeneratorParam<Type> dtype{"dtype", Float(32)};
     GeneratorParam<int> block_q{"block_q", 16};
 
@@ -78,7 +77,9 @@ class StepGenerator : public Generator<StepGenerator> {
         }
     }
 
-    void schedule() { allocate_from_scratch(get_pipeline()); }
+    void schedule() {
+        allocate_from_scratch(get_pipeline());
+    }
 };
 
 }  // namespace flashwright

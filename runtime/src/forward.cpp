@@ -58,8 +58,8 @@ struct TileKernel {
         const std::int64_t whole = std::max<std::int64_t>(problem.seqlen_k, kernel.tiles.tile_k);
         blocks.block_k = std::min(key_block > 0 ? key_block : kernel.tiles.block_k, whole);
         blocks.tile_k = kernel.tiles.tile_k;
-        scratch =
-            scratch_bytes(kernel, problem.head_dim, problem.head_dim_v, longest_block(blocks, kernel.tiles.block_q));
+        scratch = scratch_bytes(kernel, problem.head_dim, problem.head_dim_v,
+                                longest_block(blocks, kernel.tiles.block_q));
     }
 
     const Kernel &kernel;
@@ -70,10 +70,8 @@ struct TileKernel {
 class ForwardCall {
  public:
     ForwardCall(const ForwardProblem &problem, const KernelChoice &choice, std::int64_t key_block)
-        : problem_(problem),
-          usual_(kKernels[choice.index], problem, key_block),
-          last_(kKernels[choice.last_index], problem, key_block),
-          one_by_one_(key_block > 0) {}
+        : problem_(problem), usual_(kKernels[choice.index], problem, key_block),
+          last_(kKernels[choice.last_index], problem, key_block), one_by_one_(key_block > 0) {}
 
     std::uint64_t scratch() const { return std::max(usual_.scratch, last_.scratch); }
 
@@ -104,10 +102,10 @@ class ForwardCall {
             const TilePlan plan = plan_tile(keys, row, rows, by.blocks);
             // Kernels are built without assertions and their memory is reserved: they have no failure to report.
             by.kernel.forward(&scratch, q.get(), k.get(), v.get(), bias.get(), mask.get(), problem_.softmax_scale,
-                              problem_.softcap, slope, plan.diagonal_offset, plan.lo_offset, plan.hi_offset,
-                              static_cast<std::int32_t>(keys.key_count), plan.interior.begin, plan.interior.length,
-                              plan.interior.count, plan.left.begin, plan.left.length, plan.left.count, plan.right.begin,
-                              plan.right.length, plan.right.count, out.get(), lse.get());
+                            problem_.softcap, slope, plan.diagonal_offset, plan.lo_offset, plan.hi_offset,
+                            static_cast<std::int32_t>(keys.key_count), plan.interior.begin, plan.interior.length,
+                            plan.interior.count, plan.left.begin, plan.left.length, plan.left.count, plan.right.begin,
+                            plan.right.length, plan.right.count, out.get(), lse.get());
             if (problem_.lse.given && !direct_lse) spread_lse(lse_row, task, row, rows);
         }
     }

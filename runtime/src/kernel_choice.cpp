@@ -121,8 +121,7 @@ KernelChoice choose_in_isa(const KernelRequest &request, const char *isa_name) {
         KernelChoice choice = look_up(tuned, request, isa_name);
         choice.last_index = choice.index;
         const std::int64_t left_over = request.seqlen_q % kKernels[choice.index].tiles.block_q;
-        if (left_over > 0 && request.op == Op::forward)
-            choice.last_index = smallest_tile(tuned, request, choice.index, left_over);
+        if (left_over > 0 && request.op == Op::forward) choice.last_index = smallest_tile(tuned, request, choice.index, left_over);
         return choice;
     }
     KernelChoice choice;
@@ -239,8 +238,7 @@ void describe_choice(const KernelRequest &request, const KernelChoice &choice, c
                 append(text, size, "; a tuned one cannot take this call: %s", choice.obstacle);
             break;
     }
-    if (choice.last_index != choice.index)
-        append(text, size, "; the last rows by %s", kKernels[choice.last_index].name);
+    if (choice.last_index != choice.index) append(text, size, "; the last rows by %s", kKernels[choice.last_index].name);
     if (request.terms != 0) append(text, size, "; holds the score terms %s", kernel.terms_text);
 }
 
