@@ -23,8 +23,10 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
     Input<Buffer<void, 2>> bias{"bias"};
     Input<Buffer<uint8_t, 2>> mask{"mask"};
     Input<double> softcap{"softcap"}, alibi_slope{"alibi_slope"};
-    // Row i meets key i + diagonal_offset and, in a masked tile, sees key j iff i + lo_offset <= j <= i + hi_offset.
+    // Row i meets key i + diagonal_offset. Where pairs are tested, it sees key j iff i + lo_offset <= j <= i + hi_offset, for
+    // i < row_count and j < key_count: what is there without padding.
     Input<int> diagonal_offset{"diagonal_offset"}, lo_offset{"lo_offset"}, hi_offset{"hi_offset"};
+    Input<int> row_count{"row_count"}, key_count{"key_count"};
     // Register tiles of each axis.
     Input<int> row_tiles{"row_tiles"}, key_tiles{"key_tiles"}, head_dim_tiles{"head_dim_tiles"},
         head_dim_v_tiles{"head_dim_v_tiles"};
@@ -64,7 +66,7 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
 
         const ScoreTerms all_seen = chosen_terms();
         ScoreTerms tested = all_seen;
-        tested.push_back(position_term(lo_offset, hi_offset, key_tiles * int(width)));
+        tested.push_back(position_term(lo_offset, hi_offset, select(row < row_count, key_count, 0)));
         std::vector<GradientTile> ways;
         if (!any_seen_from_memory(all_seen)) {
             ways.emplace_back("interior", type, in, all_seen, false, interior);
@@ -112,10 +114,14 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
             list.push_back(alibi_term(cast(Type(dtype), alibi_slope), diagonal_offset));
         }
         if (has_term("bias")) {
-            list.push_back(bias_term([=](const ScoreIndex &at) { return bias(at.key, at.row); }));
+            Func by_row("bias_by_row");
+            by_row(row, key) = bias(key, row);
+            list.push_back(bias_term(by_row));
         }
         if (has_term("mask")) {
-            list.push_back(mask_term([=](const ScoreIndex &at) { return mask(at.key, at.row); }));
+            Func by_row("mask_by_row");
+            by_row(row, key) = mask(key, row);
+            list.push_back(mask_term(by_row));
         }
         return list;
     }

@@ -65,7 +65,7 @@ Expr exp_nonpositive(const Expr &x) {
 
 Expr at_most_zero(const Expr &x) {
     const Expr zero = make_const(x.type(), 0);
-    return select(strictly_less(zero, x), zero, x);
+    return select(strictly(Internal::Call::strict_lt, Bool(), zero, x), zero, x);
 }
 
 Expr tanh_accurate(const Expr &x) {

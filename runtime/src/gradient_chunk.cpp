@@ -158,17 +158,19 @@ void GradientChunk<T>::run_tile(KeyHead &head, std::int64_t query_head, const Gr
         std::fill(dq_, dq_ + rows * sizes_.head_dim, T{0});
         dq.set_memory(dq_, dtype, sizes_.head_dim, rows, sizes_.head_dim);
     }
+    const std::int64_t row_count = tile.row_end - tile.row_begin, key_count = tile.key_end - tile.key_begin;
     const bool finite = head.finite && state_.finite(head.batch, query_head, tile.row_begin / sizes_.block_q);
+    const bool interior = !tile.masked && (finite || (row_count == rows && key_count == keys));
     const auto narrow = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
     // Kernels are built without assertions and their memory is reserved: they have no failure to report.
     kernel_.backward(&scratch_, q.get(), dout.get(), k.get(), kt.get(), vt.get(), lse.get(), delta.get(), bias.get(),
                      mask.get(), forward_.softcap, alibi_slope(query_head), tile.diagonal_offset, tile.lo_offset,
-                     tile.hi_offset, narrow(row_tiles), narrow(key_tiles), narrow(sizes_.head_dim / sizes_.width),
-                     narrow(sizes_.head_dim_v / sizes_.width), tile.masked ? 0 : 1, tile.masked && finite ? 1 : 0,
-                     tile.masked && !finite ? 1 : 0, dq.get(), dk.get(), dv.get(), dbias.get());
+                     tile.hi_offset, narrow(row_count), narrow(key_count), narrow(row_tiles), narrow(key_tiles),
+                     narrow(sizes_.head_dim / sizes_.width), narrow(sizes_.head_dim_v / sizes_.width), interior ? 1 : 0,
+                     !interior && finite ? 1 : 0, !interior && !finite ? 1 : 0, dq.get(), dk.get(), dv.get(),
+                     dbias.get());
     if (!dq_in_place) {
-        add(dq_, sizes_.head_dim, tile.row_end - tile.row_begin, HeadMatrix<T>(problem_.dq, head.batch, query_head),
-            tile.row_begin);
+        add(dq_, sizes_.head_dim, row_count, HeadMatrix<T>(problem_.dq, head.batch, query_head), tile.row_begin);
     }
     if (with_dbias) add_dbias(head.batch, query_head, tile);
 }
@@ -226,12 +228,11 @@ void GradientChunk<T>::set_pairs(TileBuffer *buffer, const StridedTensor &view, 
 template <typename T>
 void GradientChunk<T>::zero_dbias() {
     const StridedTensor &dbias = problem_.dbias;
-    const std::int64_t first = strand_ * sizes_.strand_heads, last = first + sizes_.strand_heads;
+    // With several strands, dbias has a head for every query head.
     const std::int64_t group = forward_.heads / forward_.heads_kv;
     for (std::int64_t b = 0; b < dbias.shape[kBatch]; ++b) {
         for (std::int64_t h = 0; h < dbias.shape[kHead]; ++h) {
-            const std::int64_t key_head = b * forward_.heads_kv + h / group;
-            if (sizes_.strands > 1 && (key_head < first || key_head >= last)) continue;
+            if (sizes_.strands > 1 && b * forward_.heads_kv + h / group != strand_) continue;
             for (std::int64_t i = 0; i < dbias.shape[kRow]; ++i) {
                 T *row = reinterpret_cast<T *>(dbias.at(b, h, i));
                 for (std::int64_t j = key_begin_; j < key_capacity_end_; ++j) row[j * dbias.strides[kChannel]] = T{0};

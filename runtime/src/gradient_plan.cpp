@@ -37,8 +37,12 @@ GradientTileRange plan_gradient_tile(const KeyVisibility &keys, std::int64_t row
     tile.key_end = std::min(tile.key_end, saturating_add(saturating_add(tile.row_end - 1, high), 1));
     if (tile.empty()) return tile;
 
-    const std::int64_t whole_rows = (tile.row_end - tile.row_begin + row_step - 1) / row_step * row_step;
-    tile.row_end = std::min(row_end, tile.row_begin + whole_rows);
+    // A kernel takes whole steps: what they hold more is part of the tile, as far as it exists.
+    const auto whole = [](std::int64_t begin, std::int64_t end, std::int64_t step) {
+        return begin + (end - begin + step - 1) / step * step;
+    };
+    tile.row_end = std::min(row_end, whole(tile.row_begin, tile.row_end, row_step));
+    tile.key_end = std::min({key_end, keys.key_count, whole(tile.key_begin, tile.key_end, key_step)});
 
     tile.masked = keys.everything_masked || saturating_add(tile.row_end - 1, low) > tile.key_begin ||
                   saturating_add(tile.row_begin, high) < tile.key_end - 1;
