@@ -76,11 +76,21 @@ void GradientChunk<T>::run_head(KeyHead &head, std::int64_t first_position) {
 template <typename T>
 void GradientChunk<T>::run_block(KeyHead &head, std::int64_t query_head, std::int64_t block) {
     const std::int64_t row = block * sizes_.block_q, row_end = std::min(row + sizes_.block_q, forward_.seqlen_q);
-    const GradientTileRange tile =
-        plan_gradient_tile(head.keys, row, row_end, sizes_.tile_q, key_begin_, head.key_end, sizes_.width);
-    if (tile.empty()) return;
+    const auto tile_of = [&](std::int64_t begin, std::int64_t end) {
+        return plan_gradient_tile(head.keys, begin, end, sizes_.tile_q, key_begin_, head.key_end, sizes_.width);
+    };
+    const GradientTileRange whole = tile_of(row, row_end);
+    if (whole.empty()) return;
     if (!head.packed) pack(head);
-    run_tile(head, query_head, tile);
+    if (!whole.cut) {
+        run_tile(head, query_head, whole);
+        return;
+    }
+    // Where an edge of what is seen runs through the tile, fewer rows at once have fewer hidden pairs.
+    for (std::int64_t begin = whole.row_begin; begin < whole.row_end; begin += sizes_.edge_rows) {
+        const GradientTileRange part = tile_of(begin, std::min(begin + sizes_.edge_rows, whole.row_end));
+        if (!part.empty()) run_tile(head, query_head, part);
+    }
 }
 
 // What every chunk needs of the rows: their lse, delta, and a dQ to add to.

@@ -27,7 +27,7 @@ GradientTileRange plan_gradient_tile(const KeyVisibility &keys, std::int64_t row
                                                   : saturating_subtract(keys.diagonal, keys.window_left);
     const std::int64_t high = keys.window_right < 0 ? std::numeric_limits<std::int64_t>::max()
                                                     : saturating_add(keys.diagonal, keys.window_right);
-    GradientTileRange tile{row_begin, row_end, key_begin, std::min(key_end, keys.key_count), true, 0, 0, 0};
+    GradientTileRange tile{row_begin, row_end, key_begin, std::min(key_end, keys.key_count), true, true, 0, 0, 0};
     tile.row_begin = std::max(row_begin, saturating_subtract(tile.key_begin, high));
     tile.row_end = std::min(row_end, saturating_add(saturating_subtract(tile.key_end - 1, low), 1));
     if (tile.empty()) return tile;
@@ -44,8 +44,9 @@ GradientTileRange plan_gradient_tile(const KeyVisibility &keys, std::int64_t row
     tile.row_end = std::min(row_end, whole(tile.row_begin, tile.row_end, row_step));
     tile.key_end = std::min({key_end, keys.key_count, whole(tile.key_begin, tile.key_end, key_step)});
 
-    tile.masked = keys.everything_masked || saturating_add(tile.row_end - 1, low) > tile.key_begin ||
-                  saturating_add(tile.row_begin, high) < tile.key_end - 1;
+    tile.cut = saturating_add(tile.row_end - 1, low) > tile.key_begin ||
+               saturating_add(tile.row_begin, high) < tile.key_end - 1;
+    tile.masked = tile.cut || keys.everything_masked;
     const std::int64_t shift = tile.row_begin - tile.key_begin;
     tile.lo_offset = cut_offset(saturating_add(low, shift));
     tile.hi_offset = cut_offset(saturating_add(high, shift));

@@ -28,7 +28,8 @@ class GradientGrid {
 // The queries and keys of one kernel call.
 struct GradientTileRange {
     std::int64_t row_begin, row_end, key_begin, key_end;
-    bool masked;  // some pair is hidden
+    bool cut;     // some row does not see some key by its position
+    bool masked;  // some pair may be hidden
     // Of the range's first row and key, as in TilePlan.
     std::int32_t lo_offset, hi_offset, diagonal_offset;
 

@@ -30,6 +30,9 @@ class Bytes {
     bool overflow_ = false;
 };
 
+// Parts of a tile that an edge runs through: more of them have fewer hidden pairs, but short sums over rows.
+constexpr std::int64_t kEdgeParts = 4;
+
 // Busy for about as long as a tile takes, then the processor goes to whoever has work.
 constexpr int kSpins = 2000;
 
@@ -40,6 +43,7 @@ GradientSizes::GradientSizes(const BackwardProblem &problem, const Kernel &kerne
     width = kernel.tiles.width;
     tile_q = kernel.tiles.tile_q;
     block_q = std::min(round_up(kernel.tiles.block_q, tile_q), round_up(std::max<std::int64_t>(p.seqlen_q, 1), tile_q));
+    edge_rows = round_up((block_q + kEdgeParts - 1) / kEdgeParts, tile_q);
     block_k = std::min(round_up(kernel.tiles.block_k, width), round_up(std::max<std::int64_t>(p.seqlen_k, 1), width));
     head_dim = round_up(p.head_dim, width);
     head_dim_v = round_up(p.head_dim_v, width);

@@ -15,6 +15,7 @@ struct GradientSizes {
     GradientSizes(const BackwardProblem &problem, const Kernel &kernel);
 
     std::int64_t width, tile_q;          // of a register tile
+    std::int64_t edge_rows;              // queries of a call where an edge of what is seen runs through
     std::int64_t block_q, block_k;       // queries and keys of a kernel call, whole register tiles
     std::int64_t head_dim, head_dim_v;   // padded to whole register tiles
     std::int64_t rows, blocks;           // padded query rows of a head; its blocks of block_q
