@@ -3,9 +3,9 @@
 # The operations, and the tile parameters of each.
 set(FLASHWRIGHT_OPS forward backward merge step)
 set(FLASHWRIGHT_TILES_forward block_q block_k row_vectors tile_d tile_k tile_v)
-set(FLASHWRIGHT_TILES_backward block_q block_k width tile_q tile_k)
+set(FLASHWRIGHT_TILES_backward block_q block_k tile_k width tile_q)
 set(FLASHWRIGHT_TILES_merge block_q)
-set(FLASHWRIGHT_TILES_step block_q)
+set(FLASHWRIGHT_TILES_step block_q tile_k)
 # Tile parameters that a kernel takes at run time; all others are compiled in.
 set(FLASHWRIGHT_RUNTIME_TILES_forward block_k)
 set(FLASHWRIGHT_RUNTIME_TILES_backward block_q block_k)
@@ -18,18 +18,23 @@ set(FLASHWRIGHT_DTYPE_f64 float64)
 # Score terms, in the order of kernel names.
 set(FLASHWRIGHT_TERMS softcap alibi bias mask)
 
-# Instruction sets: the processor (CMAKE_SYSTEM_PROCESSOR) and the Halide target of each.
+# Instruction sets: the processor (CMAKE_SYSTEM_PROCESSOR), the bits of a vector and the Halide target of each.
 set(FLASHWRIGHT_ISAS "")
-function(flashwright_isa name processor halide_target)
+function(flashwright_isa name processor vector_bits halide_target)
     list(APPEND FLASHWRIGHT_ISAS ${name})
     set(FLASHWRIGHT_ISAS ${FLASHWRIGHT_ISAS} PARENT_SCOPE)
     set(FLASHWRIGHT_PROCESSOR_${name} ${processor} PARENT_SCOPE)
     set(FLASHWRIGHT_TARGET_${name} ${halide_target} PARENT_SCOPE)
+    foreach(dtype IN LISTS FLASHWRIGHT_DTYPES)
+        string(SUBSTRING ${dtype} 1 -1 bits)
+        math(EXPR lanes "${vector_bits} / ${bits}")
+        set(FLASHWRIGHT_LANES_${name}_${dtype} ${lanes} PARENT_SCOPE)
+    endforeach()
 endfunction()
-flashwright_isa(baseline x86_64 x86-64-linux)
-flashwright_isa(sse41 x86_64 x86-64-linux-sse41)
-flashwright_isa(avx2 x86_64 x86-64-linux-sse41-avx-avx2-f16c-fma)
-flashwright_isa(avx512 x86_64 x86-64-linux-sse41-avx-avx2-f16c-fma-avx512-avx512_skylake)
+flashwright_isa(baseline x86_64 128 x86-64-linux)
+flashwright_isa(sse41 x86_64 128 x86-64-linux-sse41)
+flashwright_isa(avx2 x86_64 256 x86-64-linux-sse41-avx-avx2-f16c-fma)
+flashwright_isa(avx512 x86_64 512 x86-64-linux-sse41-avx-avx2-f16c-fma-avx512-avx512_skylake)
 
 # Kernels bring no Halide runtime, check nothing (the library has) and carry their task's scratch memory along.
 set(FLASHWRIGHT_TARGET_FEATURES no_runtime-no_asserts-no_bounds_query-user_context)

@@ -23,8 +23,8 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
     Input<Buffer<void, 2>> bias{"bias"};
     Input<Buffer<uint8_t, 2>> mask{"mask"};
     Input<double> softcap{"softcap"}, alibi_slope{"alibi_slope"};
-    // Row i meets key i + diagonal_offset. Where pairs are tested, it sees key j iff i + lo_offset <= j <= i + hi_offset, for
-    // i < row_count and j < key_count: what is there without padding.
+    // Row i meets key i + diagonal_offset. Where pairs are tested, it sees key j iff i + lo_offset <= j <= i +
+    // hi_offset, for i < row_count and j < key_count: what is there without padding.
     Input<int> diagonal_offset{"diagonal_offset"}, lo_offset{"lo_offset"}, hi_offset{"hi_offset"};
     Input<int> row_count{"row_count"}, key_count{"key_count"};
     // Register tiles of each axis.
@@ -51,6 +51,10 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
     void generate() {
         const Type type = dtype;
         const int lanes = natural_vector_size(type);
+        CpuSimdTiles tiles{};
+        tiles.width = width;
+        tiles.tile_q = tile_q;
+        tiles.tile_k = tile_k;
         GradientInputs in;
         in.q = [&](const Expr &d, const Expr &i) { return q(d, i); };
         in.dout = [&](const Expr &c, const Expr &i) { return dout(c, i); };
@@ -92,7 +96,7 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
         bound_outputs(in);
         GradientOutputs outputs{dq, dk, dv};
         for (int n = 0; n < (int)ways.size(); n++) {
-            schedule_gradient_cpu(ways[n], outputs, n, {width, tile_q, tile_k}, lanes);
+            schedule_gradient_cpu(ways[n], outputs, n, tiles, lanes);
         }
     }
 

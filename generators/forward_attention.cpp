@@ -9,17 +9,24 @@ using Halide::Internal::make_const;
 
 BlockSoftmax::BlockSoftmax(const std::string &name, const Vars &vars, const KeyBlocks &blocks, Func scores, Func seen,
                            const Access &v)
-    : vars(vars), scores(scores), seen(seen), max("max_" + name), weights("weights_" + name), sum("sum_" + name),
-      values("values_" + name), over_groups(0, kPartials, 0, blocks.length / kPartials, "group_" + name),
-      over_rest(0, blocks.length % kPartials, "rest_" + name), over_values(0, blocks.length, "jv_" + name),
+    : vars(vars),
+      scores(scores),
+      seen(seen),
+      max("max_" + name),
+      weights("weights_" + name),
+      sum("sum_" + name),
+      values("values_" + name),
+      over_groups(0, kPartials, 0, blocks.length / kPartials, "group_" + name),
+      over_rest(0, blocks.length % kPartials, "rest_" + name),
+      over_values(0, blocks.length, "jv_" + name),
       length(blocks.length) {
     const Var row = vars.row, j = vars.j, block = vars.block;
     const Expr zero = make_const(scores.type(), 0), nothing = negative_infinity(scores.type());
 
     define_reduction(max, nothing, scores, [](Expr a, Expr b) { return Halide::max(a, b); });
-    // A block in which the row sees nothing has the maximum -infinity; its weights are then e^-infinity = 0.
+    // A block in which the row sees nothing (or only -infinity) has that maximum; its weights are then e^-infinity = 0.
     Expr m = max(row, block);
-    Expr shift = seen.defined() ? select(is_negative_infinity(m), zero, m) : m;
+    Expr shift = select(is_negative_infinity(m), zero, m);
     weights(row, j, block) = exp_nonpositive(scores(row, j, block) - shift);
     define_reduction(sum, zero, weights, [](Expr a, Expr b) { return a + b; });
 
@@ -32,7 +39,8 @@ BlockSoftmax::BlockSoftmax(const std::string &name, const Vars &vars, const KeyB
     values(row, vars.channel, block) += weights(row, over_values, block) * value;
 }
 
-void BlockSoftmax::define_reduction(Func f, const Expr &start, Func source, const std::function<Expr(Expr, Expr)> &combine) {
+void BlockSoftmax::define_reduction(Func f, const Expr &start, Func source,
+                                    const std::function<Expr(Expr, Expr)> &combine) {
     const Var row = vars.row, block = vars.block;
     f(row, block) = start;
     f(row, block) = combine(f(row, block), source(row, over_groups.y * kPartials + over_groups.x, block));
@@ -46,8 +54,11 @@ OnlineSoftmax::Part BlockSoftmax::part(const Expr &block) const {
 }
 
 ForwardAttention::ForwardAttention(Func queries, const Access &k, const Access &v, Expr head_dim, Expr head_dim_v)
-    : queries(queries), state(vars.row, head_dim_v, OnlineSoftmax::empty(queries.type())), k(k), v(v), head_dim(head_dim) {
-}
+    : queries(queries),
+      state(vars.row, head_dim_v, OnlineSoftmax::empty(queries.type())),
+      k(k),
+      v(v),
+      head_dim(head_dim) {}
 
 void ForwardAttention::add_blocks(const std::string &name, const KeyBlocks &blocks, const ScoreTerms &terms) {
     const Var row = vars.row, j = vars.j, block = vars.block;

@@ -1,7 +1,9 @@
-// Blocked attention forward as Halide Funcs, with no schedule. One tile of query rows; blocks of keys of run-time length.
+// Blocked attention forward as Halide Funcs, with no schedule. One tile of query rows; blocks of keys of run-time
+// length.
 //
-// The maximum, the weights and the weighted values of a block of keys use the block's own maximum, so they are pure functions
-// of (row, block) and a schedule may place them freely; OnlineSoftmax then takes the block into the running state.
+// The maximum, the weights and the weighted values of a block of keys use the block's own maximum, so they are pure
+// functions of (row, block) and a schedule may place them freely; OnlineSoftmax then takes the block into the running
+// state.
 #pragma once
 
 #include "online_softmax.h"
@@ -13,8 +15,8 @@
 
 namespace flashwright {
 
-// A run of keys as `count` blocks of `length` keys each. All blocks of a run are equally long, so that bounds inference sees
-// exactly which keys a block has, and no loop tests for the end of a short one.
+// A run of keys as `count` blocks of `length` keys each. All blocks of a run are equally long, so that bounds inference
+// sees exactly which keys a block has, and no loop tests for the end of a short one.
 struct KeyBlocks {
     Halide::Expr first_key, length, count;
 
@@ -31,8 +33,8 @@ struct BlockSoftmax {
         Halide::Var row{"row"}, j{"j"}, channel{"channel"}, block{"block"};
     };
 
-    BlockSoftmax(const std::string &name, const Vars &vars, const KeyBlocks &blocks, Halide::Func scores, Halide::Func seen,
-                 const Access &v);
+    BlockSoftmax(const std::string &name, const Vars &vars, const KeyBlocks &blocks, Halide::Func scores,
+                 Halide::Func seen, const Access &v);
 
     // One block as OnlineSoftmax takes it.
     OnlineSoftmax::Part part(const Halide::Expr &block) const;
@@ -43,7 +45,7 @@ struct BlockSoftmax {
     static constexpr int kPartials = 4;
     Halide::RDom over_groups, over_rest, over_values;
 
-private:
+ private:
     // f(row, block): `combine` over the block's keys in `source`.
     void define_reduction(Halide::Func f, const Halide::Expr &start, Halide::Func source,
                           const std::function<Halide::Expr(Halide::Expr, Halide::Expr)> &combine);
@@ -63,7 +65,8 @@ struct ForwardAttention {
     using Access = BlockSoftmax::Access;
 
     // One head: queries(row, channel), already scaled; k(key, channel), v(key, channel).
-    ForwardAttention(Halide::Func queries, const Access &k, const Access &v, Halide::Expr head_dim, Halide::Expr head_dim_v);
+    ForwardAttention(Halide::Func queries, const Access &k, const Access &v, Halide::Expr head_dim,
+                     Halide::Expr head_dim_v);
 
     // Adds blocks of keys. `terms` with a `seen` hide keys one by one.
     void add_blocks(const std::string &name, const KeyBlocks &blocks, const ScoreTerms &terms);
@@ -73,7 +76,7 @@ struct ForwardAttention {
     OnlineSoftmax state;
     std::vector<ScoredBlocks> paths;
 
-private:
+ private:
     Access k, v;
     Halide::Expr head_dim;
 };

@@ -11,20 +11,22 @@ using namespace Halide;
 
 // Attention forward for one tile of query rows of one head. Buffers are [channel, row | key], bias and mask [key, row].
 class ForwardGenerator : public Generator<ForwardGenerator> {
-public:
+ public:
     GeneratorParam<Type> dtype{"dtype", Float(32)};
     // Score terms besides scale and position: any of softcap, alibi, bias, mask, joined by '+'.
     GeneratorParam<std::string> terms{"terms", ""};
     // Any channel strides.
     GeneratorParam<bool> portable{"portable", false};
-    GeneratorParam<int> block_q{"block_q", 32}, row_vectors{"row_vectors", 1}, tile_d{"tile_d", 16}, tile_k{"tile_k", 16}, tile_v{"tile_v", 16};
+    GeneratorParam<int> block_q{"block_q", 32}, row_vectors{"row_vectors", 1}, tile_d{"tile_d", 16},
+        tile_k{"tile_k", 16}, tile_v{"tile_v", 16};
 
     Input<Buffer<void, 2>> q{"q"}, k{"k"}, v{"v"}, bias{"bias"};
     Input<Buffer<uint8_t, 2>> mask{"mask"};
     Input<double> softmax_scale{"softmax_scale"}, softcap{"softcap"}, alibi_slope{"alibi_slope"};
-    Input<int> diagonal_offset{"diagonal_offset"}, lo_offset{"lo_offset"}, hi_offset{"hi_offset"}, key_count{"key_count"};
-    // Segments of keys, each `count` blocks of `block` keys. Every row of the tile sees all of the interior; in the other two
-    // row i sees key j iff i + lo_offset <= j <= i + hi_offset and j < key_count.
+    Input<int> diagonal_offset{"diagonal_offset"}, lo_offset{"lo_offset"}, hi_offset{"hi_offset"},
+        key_count{"key_count"};
+    // Segments of keys, each `count` blocks of `block` keys. Every row of the tile sees all of the interior; in the
+    // other two row i sees key j iff i + lo_offset <= j <= i + hi_offset and j < key_count.
     Input<int> interior_begin{"interior_begin"}, interior_block{"interior_block"}, interior_count{"interior_count"};
     Input<int> left_begin{"left_begin"}, left_block{"left_block"}, left_count{"left_count"};
     Input<int> right_begin{"right_begin"}, right_block{"right_block"}, right_count{"right_count"};
@@ -45,7 +47,9 @@ public:
         const CpuSimdTiles tiles{block_q, 0, row_vectors, tile_d, tile_k, tile_v};
         Expr head_dim = q.dim(0).extent(), head_dim_v = v.dim(0).extent(), last_row = q.dim(1).extent() - 1;
 
-        auto scaled_q = [&](const Expr &row, const Expr &d) { return q(d, min(row, last_row)) * cast(type, softmax_scale); };
+        auto scaled_q = [&](const Expr &row, const Expr &d) {
+            return q(d, min(row, last_row)) * cast(type, softmax_scale);
+        };
         Func queries("queries");
         if (tile_d == 1) {
             queries(row, channel) = scaled_q(row, channel);
@@ -53,8 +57,9 @@ public:
         } else {
             schedule_rows_to_lanes_cpu(TransposedCopy::rows_to_lanes(queries, scaled_q, head_dim, tile_d), tiles);
         }
-        ForwardAttention attention(queries, [&](Expr key, Expr d) { return k(d, key); },
-                                   [&](Expr key, Expr d) { return v(d, key); }, head_dim, head_dim_v);
+        ForwardAttention attention(
+            queries, [&](Expr key, Expr d) { return k(d, key); }, [&](Expr key, Expr d) { return v(d, key); }, head_dim,
+            head_dim_v);
         const ScoreTerms interior = chosen_terms("interior", last_row);
         if (!any_seen_from_memory(interior)) {
             attention.add_blocks("interior", {interior_begin, interior_block, interior_count}, interior);
@@ -82,11 +87,9 @@ public:
         schedule_state_cpu(attention.state, tiles, lanes);
     }
 
-    void schedule() {
-        allocate_from_scratch(get_pipeline());
-    }
+    void schedule() { allocate_from_scratch(get_pipeline()); }
 
-private:
+ private:
     Var row{"row"}, channel{"channel"};
 
     bool has_term(const std::string &name) const {

@@ -9,10 +9,10 @@ namespace flashwright {
 
 using namespace Halide;
 
-// Joins two attention results over disjoint keys: the first is the state, the second one block whose maximum is its lse and
-// whose sum is 1. A side with lse = -infinity is ignored.
+// Joins two attention results over disjoint keys: the first is the state, the second one block whose maximum is its lse
+// and whose sum is 1. A side with lse = -infinity is ignored.
 class MergeGenerator : public Generator<MergeGenerator> {
-public:
+ public:
     GeneratorParam<Type> dtype{"dtype", Float(32)};
     GeneratorParam<int> block_q{"block_q", 16};
 
@@ -38,7 +38,8 @@ public:
         Var row("row"), channel("channel");
         Expr head_dim_v = out_a.dim(0).extent(), at = min(row, lse_a.dim(0).extent() - 1);
         OnlineSoftmax state(row, head_dim_v, side(lse_a(at), [&](Expr c) { return out_a(c, at); }));
-        state.add_blocks("other", 1, [&](const Expr &) { return side(lse_b(at), [&](Expr c) { return out_b(c, at); }); });
+        state.add_blocks("other", 1,
+                         [&](const Expr &) { return side(lse_b(at), [&](Expr c) { return out_b(c, at); }); });
         state.finish();
         out(channel, row) = state.normalised(row, channel);
         lse(row) = state.lse(row);
@@ -56,14 +57,14 @@ public:
         schedule_output_cpu(lse, lanes);
     }
 
-    void schedule() {
-        allocate_from_scratch(get_pipeline());
-    }
+    void schedule() { allocate_from_scratch(get_pipeline()); }
 
-private:
+ private:
     OnlineSoftmax::Part side(const Expr &lse, const std::function<Expr(Expr)> &values) const {
         Expr ignored = is_negative_infinity(lse), zero = Internal::make_const(dtype, 0);
-        return {lse, select(ignored, zero, Internal::make_const(dtype, 1)),
+        // The maximum may swallow a NaN, the sum does not.
+        Expr one = select(is_nan(lse), lse, Internal::make_const(dtype, 1));
+        return {lse, select(ignored, zero, one),
                 [=](const Expr &channel) { return select(ignored, zero, values(channel)); }};
     }
 };

@@ -20,8 +20,7 @@ OnlineSoftmax::OnlineSoftmax(const Var &row, const Expr &head_dim_v, const Part 
     : row(row), head_dim_v(head_dim_v) {
     Expr zero = make_const(start.max.type(), 0);
     Expr channel = clamp(slot - kAccumulator, 0, head_dim_v - 1);
-    state(row, slot) = select(likely(slot >= kAccumulator), start.values(channel),
-                              slot == kMax, start.max,
+    state(row, slot) = select(likely(slot >= kAccumulator), start.values(channel), slot == kMax, start.max,
                               slot == kSum, start.sum, zero);
 }
 
@@ -31,9 +30,8 @@ void OnlineSoftmax::add_blocks(const std::string &name, const Expr &count,
     Expr x = step.x;
     auto at = [&](const Expr &slot) { return state(row, slot); };
     Part block = block_of(step.y);
-    Expr statistics = select(x == kOldFactor, rescale(at(kMax), Halide::max(at(kMax), block.max)),
-                             x == kMax, Halide::max(at(kMax), block.max),
-                             x == kNewFactor, rescale(block.max, at(kMax)),
+    Expr statistics = select(x == kOldFactor, rescale(at(kMax), Halide::max(at(kMax), block.max)), x == kMax,
+                             Halide::max(at(kMax), block.max), x == kNewFactor, rescale(block.max, at(kMax)),
                              at(kSum) * at(kOldFactor) + block.sum * at(kNewFactor));
     Expr channel = clamp(x - kAccumulator, 0, head_dim_v - 1);
     Expr accumulator = at(x) * at(kOldFactor) + block.values(channel) * at(kNewFactor);

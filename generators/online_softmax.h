@@ -8,11 +8,11 @@
 
 namespace flashwright {
 
-// Running maximum, running sum and accumulator depend on each other at every step, and Halide gives each Func its own loops.
-// So they are one Func `state(row, slot)`, and an update visits the slots in order: the factors are there when the sum and the
-// accumulator need them.
+// Running maximum, running sum and accumulator depend on each other at every step, and Halide gives each Func its own
+// loops. So they are one Func `state(row, slot)`, and an update visits the slots in order: the factors are there when
+// the sum and the accumulator need them.
 class OnlineSoftmax {
-public:
+ public:
     enum Slot { kOldFactor, kMax, kNewFactor, kSum, kAccumulator };
 
     // One row's statistics and weighted values: of the state at the start, or of one block of keys by its own maximum.
@@ -26,7 +26,7 @@ public:
 
     // Takes in blocks 0 <= block < count, one after the other, by one update over (slot, block).
     void add_blocks(const std::string &name, const Halide::Expr &count,
-                            const std::function<Part(const Halide::Expr &block)> &block);
+                    const std::function<Part(const Halide::Expr &block)> &block);
 
     // The empty state: nothing seen yet.
     static Part empty(Halide::Type type);
@@ -46,7 +46,7 @@ public:
     Halide::Var row, slot{"slot"}, channel{"channel"};
     std::vector<Halide::RDom> steps;  // of the updates, in order
 
-private:
+ private:
     Halide::Expr head_dim_v;
 };
 

@@ -1,6 +1,6 @@
 // What happens to a score between the dot product and the softmax, as a list of small composable terms.
-// Order: dot product * softmax_scale, soft cap, ALiBi, bias, masks. A term of your own is one more function that returns a
-// ScoreTerm; append it to the list in `score_terms`.
+// Order: dot product * softmax_scale, soft cap, ALiBi, bias, masks. A term of your own is one more function that
+// returns a ScoreTerm; append it to the list in the generator.
 #pragma once
 
 #include <Halide.h>

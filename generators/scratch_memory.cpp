@@ -24,10 +24,11 @@ class AllocateFromScratch : public IRMutator {
             return Allocate::make(op->name, op->type, op->memory_type, op->extents, op->condition, body, op->new_expr,
                                   op->free_function, op->padding);
         }
-        Expr bytes = make_const(UInt(64), op->type.bytes());
+        Expr elements = make_const(UInt(64), 1);
         for (const Expr &extent : op->extents) {
-            bytes = bytes * cast<uint64_t>(max(extent, 0));
+            elements = elements * cast<uint64_t>(max(extent, 0));
         }
+        Expr bytes = (elements + make_const(UInt(64), op->padding)) * make_const(UInt(64), op->type.bytes());
         Expr context = Variable::make(type_of<void *>(), "__user_context");
         Expr memory = Call::make(type_of<void *>(), "flashwright_scratch_allocate",
                                  {context, bytes + make_const(UInt(64), kSlack)}, Call::Extern);
@@ -36,9 +37,7 @@ class AllocateFromScratch : public IRMutator {
         return LetStmt::make(op->name, memory, Block::make(body, Evaluate::make(release)));
     }
 
-    Stmt visit(const Free *) override {
-        return Evaluate::make(0);
-    }
+    Stmt visit(const Free *) override { return Evaluate::make(0); }
 };
 
 }  // namespace

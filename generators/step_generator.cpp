@@ -9,11 +9,13 @@ namespace flashwright {
 
 using namespace Halide;
 
-// Takes given scores and their values into a softmax state (m, l, unnormalised accumulator). A score of -infinity hides.
+// Takes given scores and their values into a softmax state (m, l, unnormalised accumulator). A score of -infinity
+// hides.
 class StepGenerator : public Generator<StepGenerator> {
-public:
+ public:
     GeneratorParam<Type> dtype{"dtype", Float(32)};
-    GeneratorParam<int> block_q{"block_q", 16};
+    // Keys that are taken in at once: they bound the temporary memory.
+    GeneratorParam<int> block_q{"block_q", 16}, tile_k{"tile_k", 64};
 
     Input<Buffer<void, 1>> m{"m"}, l{"l"};
     Input<Buffer<void, 2>> acc{"acc"}, scores{"scores"}, v{"v"};
@@ -34,7 +36,7 @@ public:
 
     void generate() {
         const Type type = dtype;
-        const int keys_per_block = 64;  // bounds the temporary memory
+        const int keys_per_block = tile_k;
         BlockSoftmax::Vars vars;
         const Var row = vars.row, j = vars.j, block = vars.block, channel = vars.channel;
         Expr head_dim_v = v.dim(0).extent(), keys = v.dim(1).extent(), at = min(row, m.dim(0).extent() - 1);
@@ -77,9 +79,7 @@ public:
         }
     }
 
-    void schedule() {
-        allocate_from_scratch(get_pipeline());
-    }
+    void schedule() { allocate_from_scratch(get_pipeline()); }
 };
 
 }  // namespace flashwright

@@ -27,9 +27,8 @@ void add_rounds(TransposedCopy &copy, const std::function<Expr(const Expr &p, co
     copy.rounds.push_back(previous);
     for (int done = 1; done < side; done *= 2) {
         Func next(copy.target.name() + "_round");
-        next(index, row_block, channel_block) =
-            select(index % 2 == 0, previous(index / 2, row_block, channel_block),
-                   previous(index / 2 + side * side / 2, row_block, channel_block));
+        next(index, row_block, channel_block) = select(index % 2 == 0, previous(index / 2, row_block, channel_block),
+                                                       previous(index / 2 + side * side / 2, row_block, channel_block));
         copy.rounds.push_back(next);
         previous = next;
     }

@@ -31,7 +31,7 @@ void schedule_product(Func product, Stage consumer, Func owner, const Var &along
 
 }  // namespace
 
-void schedule_gradient_cpu(GradientTile &t, GradientOutputs &outputs, int update, const GradientTiles &tiles,
+void schedule_gradient_cpu(GradientTile &t, GradientOutputs &outputs, int update, const CpuSimdTiles &tiles,
                            int lanes) {
     const int width = tiles.width;
     if (t.seen.defined()) {

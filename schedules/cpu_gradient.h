@@ -3,17 +3,13 @@
 // broadcast a multiply-add. Tiles are whole: the runtime pads.
 #pragma once
 
+#include "cpu_simd_tiles.h"
+
 #include <Halide.h>
 
 namespace flashwright {
 
 struct GradientTile;
-
-struct GradientTiles {
-    int width;   // keys, or channels, that lie across the lanes of a register tile
-    int tile_q;  // query rows in the register tile of scores, dP and dQ
-    int tile_k;  // keys in the register tile of dK and dV
-};
 
 // The outputs, to which a tile's sums are added; (channel, row | key).
 struct GradientOutputs {
@@ -21,7 +17,7 @@ struct GradientOutputs {
 };
 
 // `update` is the update of each output that takes the tile.
-void schedule_gradient_cpu(GradientTile &tile, GradientOutputs &outputs, int update, const GradientTiles &tiles,
+void schedule_gradient_cpu(GradientTile &tile, GradientOutputs &outputs, int update, const CpuSimdTiles &tiles,
                            int lanes);
 
 }  // namespace flashwright

@@ -24,8 +24,8 @@ void schedule_row_reduction(Func f, const BlockSoftmax &p, const LoopLevel &leve
     f.update(1).reorder(p.over_rest, row).vectorize(row, lanes);
 }
 
-// A matrix product in register tiles: `product` accumulates over `over` for row_vectors vectors of rows x `width` columns,
-// `tile` receives the finished tile. The last tile of columns shifts inwards, so every tile is whole.
+// A matrix product in register tiles: `product` accumulates over `over` for row_vectors vectors of rows x `width`
+// columns, `tile` receives the finished tile. The last tile of columns shifts inwards, so every tile is whole.
 void schedule_register_tiles(Func product, Func tile, const Var &row, const Var &column, const RVar &over,
                              const LoopLevel &level, const CpuSimdTiles &tiles, int width, int lanes) {
     Var outer("outer"), inner("inner"), row_tile("row_tile"), row_in_tile("row_in_tile");
@@ -47,9 +47,7 @@ void schedule_rounds(TransposedCopy &copy) {
     }
 }
 
-LoopLevel block_loop(OnlineSoftmax &state, int update) {
-    return LoopLevel(state.state, state.steps[update].y);
-}
+LoopLevel block_loop(OnlineSoftmax &state, int update) { return LoopLevel(state.state, state.steps[update].y); }
 
 // What terms read from memory is read once a block, and so is what comes of it.
 void schedule_terms(ScoredBlocks &path, const LoopLevel &block, const CpuSimdTiles &tiles, int lanes) {
@@ -67,18 +65,23 @@ void schedule_terms(ScoredBlocks &path, const LoopLevel &block, const CpuSimdTil
 
 }  // namespace
 
-void schedule_block_softmax_cpu(BlockSoftmax &p, OnlineSoftmax &state, int update, const CpuSimdTiles &tiles, int lanes) {
+void schedule_block_softmax_cpu(BlockSoftmax &p, OnlineSoftmax &state, int update, const CpuSimdTiles &tiles,
+                                int lanes) {
     const Var row = p.vars.row;
     const LoopLevel block = block_loop(state, update);
     for (Func f : {p.max, p.sum}) {
         schedule_row_reduction(f, p, block, lanes, tiles.block_q);
     }
     p.weights.compute_at(block).bound(row, 0, tiles.block_q);
-    p.weights.reorder(p.vars.j, row).vectorize(row, lanes).unroll(p.vars.j, std::min(4, tiles.tile_k), TailStrategy::ShiftInwards);
-    schedule_register_tiles(p.values, p.values.in(), row, p.vars.channel, p.over_values, block, tiles, tiles.tile_v, lanes);
+    p.weights.reorder(p.vars.j, row)
+        .vectorize(row, lanes)
+        .unroll(p.vars.j, std::min(4, tiles.tile_k), TailStrategy::ShiftInwards);
+    schedule_register_tiles(p.values, p.values.in(), row, p.vars.channel, p.over_values, block, tiles, tiles.tile_v,
+                            lanes);
 }
 
-void schedule_given_scores_cpu(BlockSoftmax &p, OnlineSoftmax &state, int update, const CpuSimdTiles &tiles, int lanes) {
+void schedule_given_scores_cpu(BlockSoftmax &p, OnlineSoftmax &state, int update, const CpuSimdTiles &tiles,
+                               int lanes) {
     p.scores.compute_at(block_loop(state, update)).bound(p.vars.row, 0, tiles.block_q);
     p.scores.vectorize(p.vars.row, lanes);
 }

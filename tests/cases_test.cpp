@@ -15,6 +15,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 const double kGarbage[] = {kNaN, kInfinity, -kInfinity};
+// NaN by every sign and payload, in f32 too.
+const double kNaNs[] = {kNaN, -kNaN, std::nan("0x7654320000000"), -std::nan("0x0000020000000")};
 
 }  // namespace
 
@@ -227,12 +229,30 @@ TEST_P(Cases, NaNInASeenKeyReachesEveryRowThatSeesIt) {
     Options options;
     options.causal = true;
     const std::int64_t keys = GetParam().tile_k + 5, bad = 4;
-    Problem p(dtype(), fitting({1, 1, 1, keys, keys, 8, 8}), options);
-    p.k.set({0, 0, bad, 2}, kNaN);
-    ASSERT_TRUE(is_ok(run(p, execution_for(p))));
-    for (std::int64_t i = 0; i < keys; i++) {
-        EXPECT_EQ(std::isnan(p.out.get({0, 0, i, 0})), i >= bad) << "row " << i;
-        EXPECT_EQ(std::isnan(p.lse.get({0, 0, i})), i >= bad) << "row " << i;
+    for (double nan : kNaNs) {
+        for (bool in_value : {false, true}) {
+            Problem p(dtype(), fitting({1, 1, 1, keys, keys, 8, 8}), options);
+            (in_value ? p.v : p.k).set({0, 0, bad, 2}, nan);
+            ASSERT_TRUE(is_ok(run(p, execution_for(p))));
+            for (std::int64_t i = 0; i < keys; i++) {
+                EXPECT_EQ(std::isnan(p.out.get({0, 0, i, 2})), i >= bad) << "row " << i;
+                EXPECT_EQ(std::isnan(p.out.get({0, 0, i, 0})), i >= bad && !in_value) << "row " << i;
+                EXPECT_EQ(std::isnan(p.lse.get({0, 0, i})), i >= bad && !in_value) << "row " << i;
+            }
+        }
+    }
+}
+
+// A score of -infinity has weight 0, and a row of nothing else is empty.
+TEST_P(Cases, ScoresOfMinusInfinity) {
+    Options options;
+    options.causal = true;
+    for (std::int64_t infinite : {std::int64_t{1}, GetParam().tile_k, GetParam().tile_k + 5}) {
+        const std::int64_t keys = GetParam().tile_k + 5;
+        Problem p(dtype(), fitting({1, 1, 1, keys, keys, 8, 8}), options);
+        fill(p.q, 1);
+        set_keys(p, [=](std::int64_t j) { return j < infinite ? -kInfinity : static_cast<double>(j % 5) / 4; });
+        check(p);
     }
 }
 

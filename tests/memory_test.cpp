@@ -46,7 +46,8 @@ double error_of_row(const Problem &p, std::int64_t i) {
     for (std::int64_t c = 0; c < 64; c++) {
         double sum = 0;
         for (std::size_t j = 0; j < count; j++) sum += scores[j] * p.v.get({0, 0, static_cast<std::int64_t>(j), c});
-        worst = std::max(worst, std::fabs(sum / total - p.out.get({0, 0, i, c})));
+        const double error = std::fabs(sum / total - p.out.get({0, 0, i, c}));
+        if (!(error <= worst)) worst = error;  // NaN is an error too
     }
     return worst;
 }

@@ -108,6 +108,29 @@ TEST_P(Merge, EmptySides) {
     }
 }
 
+TEST_P(Merge, NaNReachesItsRowAlone) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    for (int where = 0; where < 4; where++) {
+        Sides sides(GetParam().dtype, {1, 1, 9, 20});
+        Tensor *const tensors[] = {&sides.lse_a, &sides.lse_b, &sides.out_a, &sides.out_b};
+        if (where < 2) {
+            tensors[where]->set({0, 0, 4}, nan);
+        } else {
+            tensors[where]->set({0, 0, 4, 7}, nan);
+        }
+        const flashwright_merge_args args = sides.args();
+        const flashwright_execution execution = with_kernel(GetParam().name.c_str());
+        ASSERT_TRUE(is_ok(flashwright_merge(&args, &execution)));
+        for (std::int64_t i = 0; i < 9; i++) {
+            EXPECT_EQ(std::isnan(sides.lse.get({0, 0, i})), i == 4 && where < 2) << "row " << i << " of " << where;
+            for (std::int64_t c = 0; c < 20; c++) {
+                const bool expected = i == 4 && (where < 2 || c == 7);
+                EXPECT_EQ(std::isnan(sides.out.get({0, 0, i, c})), expected) << i << ", " << c << " of " << where;
+            }
+        }
+    }
+}
+
 TEST_P(Merge, SidesFarApart) {
     Sides sides(GetParam().dtype, {1, 1, 5, 16});
     const double of_a[] = {1000, -1000, 1e30, -1e30, 88}, of_b[] = {-1000, 1000, -1e30, 1e30, 0};

@@ -149,6 +149,18 @@ TEST_P(Step, EmptyStateAndAllHidden) {
     for (double acc : steps.acc[steps.current].values()) EXPECT_EQ(acc, 0);
 }
 
+TEST_P(Step, NaNReachesItsRowAlone) {
+    Problem problem(GetParam().dtype, {1, 1, 1, 5, 24, 4, 9});
+    Steps steps(problem);
+    steps.scores.set({0, 0, 2, 11}, std::nan(""));
+    for (std::int64_t begin = 0; begin < 24; begin += 8) {
+        ASSERT_TRUE(is_ok(steps.step(begin, begin + 8, false, execution())));
+    }
+    const Exact got = steps.finished();
+    for (std::size_t n = 0; n < got.out.size(); n++) EXPECT_EQ(std::isnan(got.out[n]), n / 9 == 2) << n;
+    for (std::size_t row = 0; row < got.lse.size(); row++) EXPECT_EQ(std::isnan(got.lse[row]), row == 2) << row;
+}
+
 TEST_P(Step, ScoresFarApart) {
     for (double sign : {1.0, -1.0}) {
         Options unit;

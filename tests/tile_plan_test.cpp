@@ -17,9 +17,9 @@ bool sees(const KeyVisibility &keys, std::int64_t row, std::int64_t key) {
            (keys.window_right < 0 || key <= diagonal + keys.window_right);
 }
 
-bool within(const KeyBlocks &run, std::int64_t key) { return run.begin <= key && key < run.end(); }
+bool within(const KeyRun &run, std::int64_t key) { return run.begin <= key && key < run.end(); }
 
-void check_run(const KeyBlocks &run, const KeyVisibility &keys, const BlockShape &shape, std::int64_t longest) {
+void check_run(const KeyRun &run, const KeyVisibility &keys, const BlockShape &shape, std::int64_t longest) {
     ASSERT_GE(run.count, 0);
     if (run.count == 0) return;
     ASSERT_LE(0, run.begin);
@@ -52,7 +52,7 @@ void check(const KeyVisibility &keys, std::int64_t row_begin, std::int64_t rows,
             }
         }
     }
-    for (const KeyBlocks &run : {plan.left, plan.interior, plan.right}) {
+    for (const KeyRun &run : {plan.left, plan.interior, plan.right}) {
         check_run(run, keys, shape, longest_block(shape, rows));
         if (!any) {
             ASSERT_EQ(run.count, 0);

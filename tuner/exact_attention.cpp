@@ -24,13 +24,14 @@ double attend_row(const StridedView<T> &v, std::int64_t batch, std::int64_t head
             largest = std::max(largest, *score);  // passes over NaN, which reaches the row through its weight
         }
     }
+    const double shift = largest == -kInfinity ? 0 : largest;  // a score of -infinity has weight 0, whatever the others
     double sum = 0;
     std::fill(out, out + v.shape[3], 0.0);
     for (std::size_t j = 0; j < scores.size(); ++j) {
         if (!scores[j]) {
             continue;
         }
-        const double weight = std::exp(*scores[j] - largest);
+        const double weight = std::exp(*scores[j] - shift);
         sum += weight;
         for (std::int64_t c = 0; c < v.shape[3]; ++c) {
             out[c] += weight * static_cast<double>(v(batch, head_kv, static_cast<std::int64_t>(j), c));

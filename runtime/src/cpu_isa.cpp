@@ -19,12 +19,13 @@ struct Feature {
 };
 
 struct IsaTable {
-    static constexpr int kMaxIsas = 4;
+    static constexpr int kMaxIsas = 8;
     int count = 0;
     Isa isas[kMaxIsas] = {};
     char names[64] = "";
 
     void add(const char *name, const char *description) {
+        if (count == kMaxIsas) return;
         isas[count].name = name;
         isas[count].description = description;
         append(names, sizeof names, "%s%s", count == 0 ? "" : ", ", name);

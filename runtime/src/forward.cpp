@@ -1,5 +1,6 @@
 // flashwright_forward: blocked online softmax (Dao et al. 2022, section 3.1) over tiles of query rows.
 #include <algorithm>
+#include <cinttypes>
 #include <cstring>
 #include <limits>
 
@@ -58,8 +59,8 @@ struct TileKernel {
         const std::int64_t whole = std::max<std::int64_t>(problem.seqlen_k, kernel.tiles.tile_k);
         blocks.block_k = std::min(key_block > 0 ? key_block : kernel.tiles.block_k, whole);
         blocks.tile_k = kernel.tiles.tile_k;
-        scratch = scratch_bytes(kernel, problem.head_dim, problem.head_dim_v,
-                                longest_block(blocks, kernel.tiles.block_q));
+        scratch =
+            scratch_bytes(kernel, problem.head_dim, problem.head_dim_v, longest_block(blocks, kernel.tiles.block_q));
     }
 
     const Kernel &kernel;
@@ -70,8 +71,10 @@ struct TileKernel {
 class ForwardCall {
  public:
     ForwardCall(const ForwardProblem &problem, const KernelChoice &choice, std::int64_t key_block)
-        : problem_(problem), usual_(kKernels[choice.index], problem, key_block),
-          last_(kKernels[choice.last_index], problem, key_block), one_by_one_(key_block > 0) {}
+        : problem_(problem),
+          usual_(kKernels[choice.index], problem, key_block),
+          last_(kKernels[choice.last_index], problem, key_block),
+          one_by_one_(key_block > 0) {}
 
     std::uint64_t scratch() const { return std::max(usual_.scratch, last_.scratch); }
 
@@ -102,10 +105,10 @@ class ForwardCall {
             const TilePlan plan = plan_tile(keys, row, rows, by.blocks);
             // Kernels are built without assertions and their memory is reserved: they have no failure to report.
             by.kernel.forward(&scratch, q.get(), k.get(), v.get(), bias.get(), mask.get(), problem_.softmax_scale,
-                            problem_.softcap, slope, plan.diagonal_offset, plan.lo_offset, plan.hi_offset,
-                            static_cast<std::int32_t>(keys.key_count), plan.interior.begin, plan.interior.length,
-                            plan.interior.count, plan.left.begin, plan.left.length, plan.left.count, plan.right.begin,
-                            plan.right.length, plan.right.count, out.get(), lse.get());
+                              problem_.softcap, slope, plan.diagonal_offset, plan.lo_offset, plan.hi_offset,
+                              static_cast<std::int32_t>(keys.key_count), plan.interior.begin, plan.interior.length,
+                              plan.interior.count, plan.left.begin, plan.left.length, plan.left.count, plan.right.begin,
+                              plan.right.length, plan.right.count, out.get(), lse.get());
             if (problem_.lse.given && !direct_lse) spread_lse(lse_row, task, row, rows);
         }
     }
@@ -141,7 +144,7 @@ class ForwardCall {
         keys.key_count = problem_.key_count(batch);
         keys.seqlen_k = problem_.seqlen_k;
         // A kernel that tests keys in memory has no path without tests.
-        keys.everything_masked = (usual_.kernel.terms & (kBias | kMask)) != 0 || one_by_one_;
+        keys.everything_masked = (usual_.kernel.terms & kTestEveryKey) != 0 || one_by_one_;
         return keys;
     }
 
@@ -170,6 +173,11 @@ flashwright_status run_forward(const ForwardProblem &problem, const flashwright_
     const std::int32_t block_q = kKernels[choice.index].tiles.block_q;
     status = check_all_reaches(problem, std::min<std::int64_t>(block_q, problem.seqlen_q));
     if (failed(status)) return status;
+    constexpr std::int64_t kMaxKeyBlock = std::int64_t{1} << 24;  // times the rows of a tile: 32-bit indices
+    if (std::min(execution.key_block, problem.seqlen_k) > kMaxKeyBlock) {
+        return make_status(FLASHWRIGHT_UNSUPPORTED, "key_block: expected at most %" PRId64 " keys, got %" PRId64,
+                           kMaxKeyBlock, execution.key_block);
+    }
     const ForwardCall call(problem, choice, execution.key_block);
     const TaskGrid grid(problem.batch, problem.heads, problem.seqlen_q, block_q, execution.threads);
     const double pairs = static_cast<double>(problem.batch) * static_cast<double>(problem.heads) *

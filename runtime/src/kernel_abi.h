@@ -6,12 +6,14 @@
 
 #include <cstdint>
 
+#include "../../schedules/cpu_simd_tiles.h"
+
 struct halide_buffer_t;
 
 namespace flashwright {
 
 // A run of keys: `count` blocks of `length` keys each.
-struct KeyBlocks {
+struct KeyRun {
     std::int32_t begin = 0, length = 1, count = 0;
 
     std::int32_t end() const { return begin + length * count; }
@@ -59,12 +61,8 @@ enum class Op { forward, backward, merge, step };
 
 // Score terms a forward or backward kernel may hold besides scale and position (bits).
 enum Terms : unsigned { kSoftcap = 1, kAlibi = 2, kBias = 4, kMask = 8 };
-
-// schedules/cpu_simd_tiles.h says what they are; width and tile_q are the gradient's (schedules/cpu_gradient.h), whose
-// blocks are the queries and keys of one call.
-struct CpuSimdTiles {
-    std::int32_t block_q, block_k, row_vectors, width, tile_d, tile_q, tile_k, tile_v;
-};
+// Those that hide keys by what is in memory (`seen_from_memory` of the score term): a kernel with one has no interior.
+constexpr unsigned kTestEveryKey = kBias | kMask;
 
 struct Kernel {
     const char *name;

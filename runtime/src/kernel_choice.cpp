@@ -82,6 +82,7 @@ bool nearer(const Distance &distance, const TableRow &row, const Distance &best_
 KernelChoice look_up(const Candidates &candidates, const KernelRequest &request, const char *isa_name) {
     KernelChoice choice;
     choice.index = candidates.first;
+    if (candidates.terms != 0) return choice;  // shapes are tuned without terms
     Distance best;
     for (int i = 0; i < kTableCount; ++i) {
         const TableRow &row = kTable[i];
@@ -121,7 +122,9 @@ KernelChoice choose_in_isa(const KernelRequest &request, const char *isa_name) {
         KernelChoice choice = look_up(tuned, request, isa_name);
         choice.last_index = choice.index;
         const std::int64_t left_over = request.seqlen_q % kKernels[choice.index].tiles.block_q;
-        if (left_over > 0 && request.op == Op::forward) choice.last_index = smallest_tile(tuned, request, choice.index, left_over);
+        if (request.op != Op::forward) return choice;
+        if (left_over > 0) choice.last_index = smallest_tile(tuned, request, choice.index, left_over);
+        if (left_over == request.seqlen_q) choice.index = choice.last_index;
         return choice;
     }
     KernelChoice choice;
@@ -238,7 +241,8 @@ void describe_choice(const KernelRequest &request, const KernelChoice &choice, c
                 append(text, size, "; a tuned one cannot take this call: %s", choice.obstacle);
             break;
     }
-    if (choice.last_index != choice.index) append(text, size, "; the last rows by %s", kKernels[choice.last_index].name);
+    if (choice.last_index != choice.index)
+        append(text, size, "; the last rows by %s", kKernels[choice.last_index].name);
     if (request.terms != 0) append(text, size, "; holds the score terms %s", kernel.terms_text);
 }
 

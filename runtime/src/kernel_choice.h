@@ -34,8 +34,8 @@ struct KernelChoice {
 
 // The rule: the best ISA (or the one forced) that has a kernel that fits; there the fewest score terms that suffice;
 // among those variants the tuned row of this very shape, else the nearest one, else the first variant listed. Where no
-// tuned kernel fits, the portable one. Rows that fill no tile of the variant go to the one with the smallest tile that holds
-// them, unless a kernel was forced.
+// tuned kernel fits, the portable one. Rows that fill no tile of the variant go to the one with the smallest tile that
+// holds them, unless a kernel was forced.
 flashwright_status choose_kernel(const KernelRequest &request, const flashwright_execution &execution,
                                  KernelChoice *choice);
 

@@ -68,7 +68,8 @@ flashwright_status run_step(const StepProblem &problem, const flashwright_execut
     const double operations = 2.0 * static_cast<double>(problem.batch) * static_cast<double>(problem.heads) *
                               static_cast<double>(problem.seqlen_q) * static_cast<double>(problem.block + 8) *
                               static_cast<double>(problem.head_dim_v);
-    return run_tasks(execution, grid, operations, scratch_bytes(kernel, 0, problem.head_dim_v, problem.block),
+    const std::int64_t at_once = std::min<std::int64_t>(problem.block, kernel.tiles.tile_k);
+    return run_tasks(execution, grid, operations, scratch_bytes(kernel, 0, problem.head_dim_v, at_once),
                      StepCall(problem, kernel));
 }
 

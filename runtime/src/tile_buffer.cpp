@@ -74,7 +74,8 @@ void TileBuffer::move_to(std::int64_t row, std::int64_t rows) {
 
 void TileBuffer::prefetch() const {
     constexpr std::int64_t kLine = 64;
-    const std::int64_t bytes = std::int64_t{dimensions_[0].extent} * dimensions_[0].stride * (buffer_.type.bits / 8);
+    if (dimensions_[0].stride != 1) return;
+    const std::int64_t bytes = std::int64_t{dimensions_[0].extent} * (buffer_.type.bits / 8);
     const std::uint8_t *row = buffer_.host;
     for (std::int32_t i = 0; i < dimensions_[1].extent; ++i, row += row_bytes_) {
         for (std::int64_t byte = 0; byte < bytes; byte += kLine) __builtin_prefetch(row + byte);

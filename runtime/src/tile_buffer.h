@@ -32,6 +32,7 @@ class TileBuffer {
     // The tile of rows [row, row + rows).
     void move_to(std::int64_t row, std::int64_t rows);
     // Asks the caches for all of the tile at once: a kernel touches it in an order that hardware does not guess.
+    // Does nothing where channels lie apart.
     void prefetch() const;
 
     halide_buffer_t *get() { return &buffer_; }

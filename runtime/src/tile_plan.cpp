@@ -12,12 +12,12 @@ struct Range {
     bool empty() const { return begin >= end; }
 };
 
-KeyBlocks blocks(std::int64_t begin, std::int64_t length, std::int64_t count) {
+KeyRun blocks(std::int64_t begin, std::int64_t length, std::int64_t count) {
     if (length <= 0 || count <= 0) return {};
     return {static_cast<std::int32_t>(begin), static_cast<std::int32_t>(length), static_cast<std::int32_t>(count)};
 }
 
-KeyBlocks one_block(Range range) { return blocks(range.begin, range.length(), 1); }
+KeyRun one_block(Range range) { return blocks(range.begin, range.length(), 1); }
 
 // Takes hidden keys behind the range, then before it, until it has `length`.
 Range grow(Range range, std::int64_t length, std::int64_t seqlen_k) {

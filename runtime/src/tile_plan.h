@@ -19,7 +19,7 @@ struct KeyVisibility {
 };
 
 struct TilePlan {
-    KeyBlocks left, interior, right;
+    KeyRun left, interior, right;
     // Of the tile's first row: it sees key j iff lo_offset <= j <= hi_offset (and j < key_count); row i of the tile
     // likewise with i added. diagonal_offset is the key it meets. All are cut at +-kFarOffset.
     std::int32_t lo_offset = 0, hi_offset = 0, diagonal_offset = 0;

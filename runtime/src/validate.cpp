@@ -16,6 +16,8 @@ namespace flashwright {
 namespace {
 
 constexpr std::int64_t kMaxLength = kFarOffset;
+// A tile of rows times this many channels still has 32-bit indices.
+constexpr std::int64_t kMaxHeadDim = std::int64_t{1} << 24;
 
 // One tensor argument: where it comes from, what it must be, where it goes.
 struct TensorArgument {
@@ -124,7 +126,7 @@ flashwright_status check_overlap(std::initializer_list<Output> outputs,
     return ok_status();
 }
 
-// Whether the value keeps its meaning in the element type: finite, and not rounded to zero.
+// Whether the value keeps its meaning in the element type: finite.
 bool representable(double value, flashwright_dtype dtype) {
     const double largest = dtype == FLASHWRIGHT_F32 ? double{FLT_MAX} : DBL_MAX;
     return std::fabs(value) <= largest;
@@ -249,8 +251,8 @@ flashwright_status check_forward_shapes(ForwardProblem *problem) {
     problem->heads_kv = k.shape[kHead];
     problem->seqlen_k = k.shape[kRow];
     problem->head_dim_v = v.shape[kChannel];
-    flashwright_status status = check_range("q", "head_dim", problem->head_dim, 1, kMaxLength);
-    if (!failed(status)) status = check_range("v", "head_dim_v", problem->head_dim_v, 1, kMaxLength);
+    flashwright_status status = check_range("q", "head_dim", problem->head_dim, 1, kMaxHeadDim);
+    if (!failed(status)) status = check_range("v", "head_dim_v", problem->head_dim_v, 1, kMaxHeadDim);
     if (!failed(status)) status = check_range("q", "seqlen_q", problem->seqlen_q, 0, kMaxLength);
     if (!failed(status)) status = check_range("k", "seqlen_k", problem->seqlen_k, 0, kMaxLength);
     if (failed(status)) return status;
@@ -388,7 +390,7 @@ flashwright_status validate_merge(const flashwright_merge_args *args, MergeProbl
     p.heads = p.out_a.shape[kHead];
     p.seqlen_q = p.out_a.shape[kRow];
     p.head_dim_v = p.out_a.shape[kChannel];
-    status = check_range("out_a", "head_dim_v", p.head_dim_v, 1, kMaxLength);
+    status = check_range("out_a", "head_dim_v", p.head_dim_v, 1, kMaxHeadDim);
     if (!failed(status)) status = check_range("out_a", "seqlen_q", p.seqlen_q, 0, kMaxLength);
     if (!failed(status)) status = check_all_rows({&p.lse_a, &p.out_b, &p.lse_b, &p.out, &p.lse}, p.out_a);
     if (!failed(status)) {
@@ -424,7 +426,7 @@ flashwright_status validate_step(const flashwright_step_args *args, StepProblem 
     p.head_dim_v = p.acc.shape[kChannel];
     p.heads_kv = p.v.shape[kHead];
     p.block = p.scores.shape[kChannel];
-    status = check_range("acc", "head_dim_v", p.head_dim_v, 1, kMaxLength);
+    status = check_range("acc", "head_dim_v", p.head_dim_v, 1, kMaxHeadDim);
     if (!failed(status)) status = check_range("acc", "seqlen_q", p.seqlen_q, 0, kMaxLength);
     if (!failed(status)) status = check_range("scores", "block", p.block, 0, kMaxLength);
     if (!failed(status)) status = check_all_rows({&p.m, &p.l, &p.scores, &p.m_out, &p.l_out, &p.acc_out}, p.acc);

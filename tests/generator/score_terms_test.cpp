@@ -28,6 +28,15 @@ Expr bias_expr(const ScoreIndex &at) {
         at.key == 5, Halide::Internal::make_const(Halide::Float(64), -std::numeric_limits<double>::infinity()), value);
 }
 
+// What a term reads: a Func of (row, key).
+template <typename Build>
+Func read_by(const Build &build) {
+    Var row("row"), key("key");
+    Func f("read");
+    f(row, key) = build(ScoreIndex{row, key});
+    return f;
+}
+
 Expr mask_expr(const ScoreIndex &at) { return Halide::cast<std::uint8_t>((at.key + at.row) % 3); }
 
 double score_at(int key, int row) { return 1.5 * key - 2.0 * row - 3; }
@@ -96,7 +105,7 @@ TEST(ScoreTerms, Alibi) {
 }
 
 TEST(ScoreTerms, Bias) {
-    const ScoreTerms terms = {bias_term(bias_expr)};
+    const ScoreTerms terms = {bias_term(read_by(bias_expr))};
     expect_grid(values_of(terms), [](int key, int row) { return score_at(key, row) + bias_at(key, row); });
     expect_grid(seen_of(terms), [](int key, int) { return key == 5 ? 0 : 1; });
     expect_derivative(terms);
@@ -104,7 +113,7 @@ TEST(ScoreTerms, Bias) {
 }
 
 TEST(ScoreTerms, Mask) {
-    const ScoreTerms terms = {mask_term(mask_expr)};
+    const ScoreTerms terms = {mask_term(read_by(mask_expr))};
     expect_grid(values_of(terms), score_at);
     expect_grid(seen_of(terms), [](int key, int row) { return (key + row) % 3 == 0 ? 0 : 1; });
     EXPECT_TRUE(any_seen_from_memory(terms));
@@ -117,8 +126,8 @@ TEST(ScoreTerms, Position) {
 }
 
 TEST(ScoreTerms, ListsComposeInOrder) {
-    const ScoreTerms terms = {softcap_term(Expr(4.0)), alibi_term(Expr(0.5), Expr(-1)), bias_term(bias_expr),
-                              mask_term(mask_expr), position_term(Expr(-2), Expr(3), Expr(7))};
+    const ScoreTerms terms = {softcap_term(Expr(4.0)), alibi_term(Expr(0.5), Expr(-1)), bias_term(read_by(bias_expr)),
+                              mask_term(read_by(mask_expr)), position_term(Expr(-2), Expr(3), Expr(7))};
     expect_grid(values_of(terms), [](int key, int row) {
         return 4 * std::tanh(score_at(key, row) / 4) - 0.5 * std::abs(key - (row - 1)) + bias_at(key, row);
     });
@@ -128,7 +137,7 @@ TEST(ScoreTerms, ListsComposeInOrder) {
     expect_derivative(terms);
     // The derivative is taken where each term stands: after a bias, the soft cap sees another score.
     const auto finite = [](const ScoreIndex &at) { return Halide::cast<double>(at.key) * Expr(0.5); };
-    expect_derivative({bias_term(finite), softcap_term(Expr(2.0)), softcap_term(Expr(1.0))});
+    expect_derivative({bias_term(read_by(finite)), softcap_term(Expr(2.0)), softcap_term(Expr(1.0))});
 }
 
 TEST(ScoreTerms, EmptyListChangesNothing) {

@@ -114,16 +114,17 @@ Exact forward(const Unpacked &u) {
                     if (seen[j] && !(scores[j] <= top)) top = scores[j];  // takes a NaN too
                 }
                 std::fill(sums.begin(), sums.end(), Real(0));
-                bool any = false;
+                // A score of -infinity has weight 0, whatever the others are.
+                const Real shift = top == -std::numeric_limits<Real>::infinity() ? 0 : top;
                 for (std::size_t j = 0; j < scores.size(); j++) {
                     if (!seen[j]) continue;
-                    any = true;
-                    const Real weight = std::exp(scores[j] - top);
+                    const Real weight = std::exp(scores[j] - shift);
                     total += weight;
                     const double *v = u.row(u.v, s.heads_kv, s.seqlen_k, s.head_dim_v, b, h / (s.heads / s.heads_kv),
                                             static_cast<std::int64_t>(j));
                     for (std::size_t c = 0; c < sums.size(); c++) sums[c] += weight * v[c];
                 }
+                const bool any = total != 0;
                 for (Real sum : sums) exact.out.push_back(any ? static_cast<double>(sum / total) : 0);
                 exact.lse.push_back(any ? static_cast<double>(top + std::log(total))
                                         : -std::numeric_limits<double>::infinity());

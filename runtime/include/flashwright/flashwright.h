@@ -66,7 +66,8 @@ typedef enum flashwright_align {
 } flashwright_align;
 
 /* What a score goes through, in this order: dot product * softmax_scale, soft cap, ALiBi and bias, masks. A key that is
- * hidden (causal, window, key length, mask, a bias of -inf) contributes nothing, whatever K and V hold there. */
+ * hidden (causal, window, key length, mask, a bias of -inf) contributes nothing, whatever K and V hold there. A score
+ * of -inf has weight 0; a row with no other score is one that sees no key. */
 typedef struct flashwright_score_options {
     const double *softmax_scale; /* NULL: 1/sqrt(head_dim). Any finite value */
     int32_t causal;              /* 0 or 1: no key after the diagonal */
@@ -105,7 +106,8 @@ typedef struct flashwright_execution {
  *   v [batch, heads_kv, seqlen_k, head_dim_v], out [batch, heads, seqlen_q, head_dim_v],
  *   softmax_lse [batch, heads, seqlen_q] (natural logarithm of the sum of exponentials of the row's scores; optional).
  * F32 or F64, all the same. heads is a multiple of heads_kv: query head h reads key head h / (heads / heads_kv). A row
- * that sees no key gives out 0 and lse -inf. */
+ * that sees no key gives out 0 and lse -inf.
+ * Start from flashwright_forward_args_init: windows of 0, as zeroed memory has them, let a row see the diagonal alone. */
 typedef struct flashwright_forward_args {
     flashwright_tensor q, k, v, out, softmax_lse;
     flashwright_score_options score;
