@@ -83,6 +83,8 @@ macro(read_tiles out)
     endforeach()
     if(op STREQUAL forward)
         check_forward_tiles()
+    elseif(op STREQUAL backward)
+        check_backward_tiles()
     endif()
 endmacro()
 
@@ -91,6 +93,14 @@ function(expect_tiles what)
         configuration_error("tiles: expected ${what}")
     endif()
 endfunction()
+
+# What the gradient's schedule relies on: register tiles of whole vectors, that keys fill whichever way they lie.
+macro(check_backward_tiles)
+    math(EXPR rest_of_width "${tile_width} % ${FLASHWRIGHT_LANES_${isa}_${dtype}}")
+    math(EXPR rest_of_keys "${tile_width} % ${tile_tile_k}")
+    expect_tiles("width a multiple of ${FLASHWRIGHT_LANES_${isa}_${dtype}} lanes, got ${tile_width}" rest_of_width EQUAL 0)
+    expect_tiles("tile_k a divisor of width (${tile_width}), got ${tile_tile_k}" rest_of_keys EQUAL 0)
+endmacro()
 
 # What the schedule and the plan of a tile's keys rely on: a kernel with other tiles would leave its buffers.
 macro(check_forward_tiles)
