@@ -73,6 +73,9 @@ std::vector<Lines> innermost_loops(const Listing &listing) {
     return innermost;
 }
 
+// A product whose operands may have to be hidden, for inputs that are not finite.
+bool selects(const std::string &line) { return line.find("{%k") != std::string::npos; }
+
 bool touches_stack_with_vectors(const Listing &listing, const std::string &line) {
     return line.find("mm") != std::string::npos && (line.find("(%rsp") != std::string::npos ||
                                                     (listing.frame_pointer && line.find("(%rbp") != std::string::npos));
@@ -90,7 +93,8 @@ std::vector<Lines> matrix_loops(const Listing &listing, std::int64_t multiply_ad
     std::vector<Lines> found;
     for (const Lines &loop : innermost_loops(listing)) {
         if (std::count_if(loop.begin(), loop.end(), is_fma) >= multiply_adds &&
-            std::none_of(loop.begin(), loop.end(), is_other_arithmetic))
+            std::none_of(loop.begin(), loop.end(), is_other_arithmetic) &&
+            std::none_of(loop.begin(), loop.end(), selects))
             found.push_back(loop);
     }
     return found;

@@ -119,7 +119,7 @@ TEST_P(GradientCases, GarbagePastTheKeyLength) {
 // Keys and rows that are hidden from each other do not meet, whatever they hold.
 TEST_P(GradientCases, GarbageBehindCausalityWindowAndMask) {
     const auto hidden = [](Options &o) { o.causal = true, o.align = FLASHWRIGHT_ALIGN_BOTTOM_RIGHT; };
-    const std::int64_t keys = GetParam().width + 9;
+    const std::int64_t keys = GetParam().width + 30;  // more than any window of these rows reaches
     std::vector<Options> table = {options_with(hidden),
                                   options_with([](Options &o) { o.window_left = 2, o.window_right = 1; })};
     table.push_back(options_with([](Options &o) { o.mask = Coverage{}; }));
