@@ -107,7 +107,8 @@ typedef struct flashwright_execution {
  *   softmax_lse [batch, heads, seqlen_q] (natural logarithm of the sum of exponentials of the row's scores; optional).
  * F32 or F64, all the same. heads is a multiple of heads_kv: query head h reads key head h / (heads / heads_kv). A row
  * that sees no key gives out 0 and lse -inf.
- * Start from flashwright_forward_args_init: windows of 0, as zeroed memory has them, let a row see the diagonal alone. */
+ * Start from flashwright_forward_args_init: windows of 0, as zeroed memory has them, let a row see the diagonal alone.
+ */
 typedef struct flashwright_forward_args {
     flashwright_tensor q, k, v, out, softmax_lse;
     flashwright_score_options score;
