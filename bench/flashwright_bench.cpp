@@ -1,7 +1,7 @@
-// Every forward kernel that this machine can run on every default shape, one thread, as a fraction of the peak that is
-// measured between the iterations. Select with --benchmark_filter=<regex>.
+// Every forward and backward kernel that this machine can run on every default shape, one thread, as a fraction of the
+// peak that is measured between the iterations. Select with --benchmark_filter=<regex>.
 #include "flashwright/flashwright.h"
-#include "forward_meter.h"
+#include "kernel_meter.h"
 #include "shape_spec.h"
 
 #include <benchmark/benchmark.h>
@@ -11,17 +11,17 @@
 namespace flashwright {
 namespace {
 
-void bench_forward(benchmark::State &state, const flashwright_kernel_info &kernel, const ShapeSpec &shape) {
+void bench_kernel(benchmark::State &state, const flashwright_kernel_info &kernel, const ShapeSpec &shape) {
     flashwright_execution execution = {};
     execution.threads = 1;
     execution.kernel = kernel.name;
     try {
-        ForwardMeter meter(shape, kernel.dtype, execution);
+        KernelMeter meter(kernel.op, shape, kernel.dtype, execution);
         for (auto unused : state) {
             (void)unused;
             state.SetIterationTime(meter.repeat());
         }
-        const ForwardResult result = meter.result();
+        const MeterResult result = meter.result();
         state.counters["GFLOP/s"] = result.gflops;
         state.counters["fraction_of_peak"] = result.gflops / result.peak_gflops;
     } catch (const std::exception &error) {
@@ -42,12 +42,13 @@ bool is_usable(const std::string &isa) {
 void register_benchmarks() {
     for (std::int32_t i = 0; i < flashwright_kernel_count(); ++i) {
         const flashwright_kernel_info kernel = flashwright_kernel(i);
-        if (std::string(kernel.op) != "forward" || !is_usable(kernel.isa)) {
+        const std::string op = kernel.op;
+        if ((op != "forward" && op != "backward") || !is_usable(kernel.isa)) {
             continue;
         }
         for (const ShapeSpec &shape : default_shapes()) {
             const std::string name = std::string(kernel.name) + "/" + to_string(shape);
-            benchmark::RegisterBenchmark(name.c_str(), bench_forward, kernel, shape)
+            benchmark::RegisterBenchmark(name.c_str(), bench_kernel, kernel, shape)
                 ->UseManualTime()
                 ->Unit(benchmark::kMillisecond);
         }

@@ -1,7 +1,7 @@
 #include "clocks.h"
 #include "commands.h"
-#include "forward_meter.h"
 #include "interrupt.h"
+#include "kernel_meter.h"
 #include "progress.h"
 #include "shape_spec.h"
 #include "statistics.h"
@@ -31,10 +31,14 @@ struct BenchOptions {
     bool json = false;
 };
 
-struct BenchRow {
+struct BenchCall {
+    std::string op, dtype;
     ShapeSpec shape;
-    std::string dtype;
-    ForwardResult result;
+};
+
+struct BenchRow {
+    BenchCall call;
+    MeterResult result;
 };
 
 std::vector<ShapeSpec> shapes_of(const BenchOptions &options) {
@@ -46,10 +50,21 @@ std::vector<ShapeSpec> shapes_of(const BenchOptions &options) {
     return shapes;
 }
 
+std::vector<BenchCall> calls_of(const BenchOptions &options) {
+    std::vector<BenchCall> calls;
+    for (const std::string &op : options.ops) {
+        for (const std::string &dtype : options.dtypes) {
+            for (const ShapeSpec &shape : shapes_of(options)) {
+                calls.push_back({op, dtype, shape});
+            }
+        }
+    }
+    return calls;
+}
+
 // On an interrupt it ends after the repetition at hand.
-ForwardResult measure(const ShapeSpec &shape, const std::string &dtype, const flashwright_execution &execution,
-                      Progress &progress) {
-    ForwardMeter meter(shape, dtype == "f64" ? FLASHWRIGHT_F64 : FLASHWRIGHT_F32, execution);
+MeterResult measure(const BenchCall &call, const flashwright_execution &execution, Progress &progress) {
+    KernelMeter meter(call.op, call.shape, call.dtype == "f64" ? FLASHWRIGHT_F64 : FLASHWRIGHT_F32, execution);
     const double start = wall_seconds();
     double elapsed = 0;
     std::size_t done = 0;
@@ -64,11 +79,11 @@ ForwardResult measure(const ShapeSpec &shape, const std::string &dtype, const fl
 }
 
 nlohmann::ordered_json to_json(const BenchRow &row) {
-    const ForwardResult &result = row.result;
+    const MeterResult &result = row.result;
     nlohmann::ordered_json json = {
-        {"shape", to_string(row.shape)},
-        {"op", "forward"},
-        {"dtype", row.dtype},
+        {"shape", to_string(row.call.shape)},
+        {"op", row.call.op},
+        {"dtype", row.call.dtype},
         {"isa", result.isa},
         {"kernel", result.kernel},
         {"threads", result.threads},
@@ -107,7 +122,7 @@ void print_head(int threads) {
 }
 
 void print_row(const BenchRow &row) {
-    const ForwardResult &result = row.result;
+    const MeterResult &result = row.result;
     const std::vector<double> &seconds = result.seconds;
     std::string peak = percent(result.gflops, result.peak_gflops, result.isa);
     if (result.best_isa != result.isa) {
@@ -117,7 +132,7 @@ void print_row(const BenchRow &row) {
         peak += ", " + percent(result.gbytes_per_second, result.peak_gbytes_per_second, "GB/s");
     }
     fmt::print("{:<28} {:<5} {:>7} {:>10.4g} {:>10.4g} {:>10.4g} {:>5.1f} % {:>8.1f}  {:<28} {}\n",
-               to_string(row.shape), row.dtype, result.threads, 1e3 * median(seconds), 1e3 * quarter(seconds),
+               to_string(row.call.shape), row.call.dtype, result.threads, 1e3 * median(seconds), 1e3 * quarter(seconds),
                1e3 * quantile(seconds, 0), 100 * (three_quarters(seconds) - quarter(seconds)) / median(seconds),
                result.gflops, peak, result.kernel);
     std::fflush(stdout);
@@ -125,24 +140,21 @@ void print_row(const BenchRow &row) {
 
 // Measures and, unless as JSON, prints row by row. On an interrupt it returns the rows that are finished.
 std::vector<BenchRow> bench_rows(const BenchOptions &options, const flashwright_execution &execution) {
-    const std::vector<ShapeSpec> shapes = shapes_of(options);
     std::vector<BenchRow> rows;
     Progress progress;
-    for (const std::string &dtype : options.dtypes) {
-        for (const ShapeSpec &shape : shapes) {
-            progress.step(fmt::format("forward {} {}", dtype, to_string(shape)));
-            const ForwardResult result = measure(shape, dtype, execution, progress);
-            if (interrupt_requested()) {
-                return rows;
+    for (const BenchCall &call : calls_of(options)) {
+        progress.step(fmt::format("{} {} {}", call.op, call.dtype, to_string(call.shape)));
+        const MeterResult result = measure(call, execution, progress);
+        if (interrupt_requested()) {
+            return rows;
+        }
+        progress.clear();
+        rows.push_back({call, result});
+        if (!options.json) {
+            if (rows.size() == 1) {
+                print_head(result.threads);
             }
-            progress.clear();
-            rows.push_back({shape, dtype, result});
-            if (!options.json) {
-                if (rows.size() == 1) {
-                    print_head(result.threads);
-                }
-                print_row(rows.back());
-            }
+            print_row(rows.back());
         }
     }
     return rows;
@@ -169,8 +181,8 @@ void add_bench(CLI::App &app) {
     auto options = std::make_shared<BenchOptions>();
     CLI::App *command = app.add_subcommand("bench", "Measure kernels as a fraction of this machine's measured peak");
     command->add_option("--op", options->ops, "Operations (forward)")
-        ->check(CLI::IsMember({"forward"}).description(""))
-        ->type_name("forward");
+        ->check(CLI::IsMember({"forward", "backward"}).description(""))
+        ->type_name("forward|backward");
     command->add_option("--dtype", options->dtypes, "Element types (f32)")
         ->check(CLI::IsMember({"f32", "f64"}).description(""))
         ->type_name("f32|f64");

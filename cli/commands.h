@@ -6,6 +6,7 @@
 namespace flashwright {
 
 void add_run_forward(CLI::App &run);
+void add_run_backward(CLI::App &run);
 void add_run_merge(CLI::App &run);
 void add_run_step(CLI::App &run);
 void add_bench(CLI::App &app);

@@ -49,6 +49,7 @@ int run_program(int argc, char **argv) {
     run->require_subcommand(1);
     run->footer("Example:\n  flashwright run merge --help");
     add_run_forward(*run);
+    add_run_backward(*run);
     add_run_merge(*run);
     add_run_step(*run);
     add_bench(app);

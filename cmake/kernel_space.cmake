@@ -1,12 +1,14 @@
 # The names a kernel configuration may use. One place each: the build, the registry and its checks derive from here.
 
 # The operations, and the tile parameters of each.
-set(FLASHWRIGHT_OPS forward merge step)
+set(FLASHWRIGHT_OPS forward backward merge step)
 set(FLASHWRIGHT_TILES_forward block_q block_k row_vectors tile_d tile_k tile_v)
+set(FLASHWRIGHT_TILES_backward block_q block_k tile_k width tile_q)
 set(FLASHWRIGHT_TILES_merge block_q)
 set(FLASHWRIGHT_TILES_step block_q tile_k)
 # Tile parameters that a kernel takes at run time; all others are compiled in.
-set(FLASHWRIGHT_RUNTIME_TILES block_k)
+set(FLASHWRIGHT_RUNTIME_TILES_forward block_k)
+set(FLASHWRIGHT_RUNTIME_TILES_backward block_q block_k)
 
 # Element types by their names in the generators.
 set(FLASHWRIGHT_DTYPES f32 f64)

@@ -61,6 +61,11 @@ Expr exp_nonpositive(const Expr &x) {
     return select(strictly(Internal::Call::strict_lt, Bool(), x, smallest), make_const(type, 0), p * power);
 }
 
+Expr at_most_zero(const Expr &x) {
+    const Expr zero = make_const(x.type(), 0);
+    return select(strictly(Internal::Call::strict_lt, Bool(), zero, x), zero, x);
+}
+
 Expr tanh_accurate(const Expr &x) {
     const Type type = x.type();
     // Near zero 1 - e^(-2|x|) cancels; there the Taylor series is used up to where its rest is below the precision.

@@ -14,6 +14,9 @@ Halide::Expr is_negative_infinity(const Halide::Expr &x);
 // e^x is below the smallest normal number, also at -infinity; NaN at NaN.
 Halide::Expr exp_nonpositive(const Halide::Expr &x);
 
+// min(x, 0) that keeps NaN.
+Halide::Expr at_most_zero(const Halide::Expr &x);
+
 // Relative error below 5e-7 (f32), 1e-13 (f64).
 Halide::Expr tanh_accurate(const Halide::Expr &x);
 

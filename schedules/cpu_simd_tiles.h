@@ -10,6 +10,10 @@ struct CpuSimdTiles {
     int tile_d;       // channels and rows of the squares that Q and the output are transposed in; 1: element by element
     int tile_k;       // keys in the register tile of the dot products
     int tile_v;       // value channels in the register tile of the weighted sum
+    // Of the gradient, whose block_q queries and block_k keys are those of one call, given at run time. Its tile_k is
+    // the keys in the register tile of dK and dV.
+    int width = 0;   // keys, or channels, that lie across the lanes of a register tile
+    int tile_q = 0;  // query rows in the register tile of scores, dP and dQ
 };
 
 }  // namespace flashwright

@@ -1,7 +1,7 @@
 // The C++ layer says the same as the C interface.
 #include "flashwright/flashwright.hpp"
 
-#include "support/check.h"
+#include "support/gradient.h"
 
 #include <cmath>
 #include <limits>
@@ -46,6 +46,28 @@ TEST(CppApi, EveryOptionReachesTheCall) {
         ASSERT_TRUE(status.ok()) << status.message();
         EXPECT_TRUE(outputs_match(p, exact_forward(p))) << p.describe();
     }
+}
+
+TEST(CppApi, Backward) {
+    Options given;
+    given.softmax_scale = 0.4, given.causal = true, given.softcap = 2, given.bias = Coverage{false, true, true};
+    GradientProblem p(FLASHWRIGHT_F64, {2, 4, 2, 7, 20, 8, 9}, given);
+    ASSERT_TRUE(is_ok(run(p.forward)));
+    ScoreOptions options;
+    options.softmax_scale = 0.4, options.causal = true, options.softcap = 2;
+    options.bias = ConstTensorView(p.forward.bias.view());
+    const auto view = [](const Tensor &tensor) { return ConstTensorView(tensor.view()); };
+    const auto target = [](const Tensor &tensor) { return TensorView(tensor.view()); };
+    for (bool with_dbias : {false, true}) {
+        p.poison_outputs();
+        Gradients gradients{target(p.dq), target(p.dk), target(p.dv), {}};
+        if (with_dbias) gradients.dbias = target(p.dbias);
+        const Status status = backward(view(p.forward.q), view(p.forward.k), view(p.forward.v), view(p.forward.out),
+                                       view(p.forward.lse), view(p.dout), gradients, options);
+        ASSERT_TRUE(status.ok()) << status.message();
+        EXPECT_EQ(p.dbias.untouched(), !with_dbias);
+    }
+    EXPECT_TRUE(gradients_match(p, exact_backward(p.forward, p.dout.values())));
 }
 
 TEST(CppApi, StridedViewsAndErrors) {

@@ -1,5 +1,5 @@
 // What a call may take from the machine.
-#include "support/kernels.h"
+#include "support/gradient.h"
 
 #include "scratch.h"
 
@@ -72,20 +72,49 @@ int long_causal_call_under_a_limit(int threads) {
     return 0;
 }
 
-}  // namespace
+// The same of backward. Every row of the gradients was written, and dV's sum over the keys is dO's over the rows.
+int long_backward_call_under_a_limit(int threads) {
+    constexpr std::size_t kAllowed = std::size_t{256} << 20;
+    const std::size_t before = address_space_in_use();
+    GradientProblem p(FLASHWRIGHT_F32, {1, 1, 1, 16384, 16384, 64, 64});
+    const std::size_t tensors = static_cast<std::size_t>(8 * p.dq.count() + p.forward.lse.count()) * 4;
+    const rlimit limit{before + tensors + kAllowed, before + tensors + kAllowed};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) return 2;
+    const flashwright_status status = run(p, with_threads(threads));
+    if (status.code != FLASHWRIGHT_OK) {
+        fprintf(stderr, "%s\n", status.message);
+        return 3;
+    }
+    if (!p.dq.fully_written() || !p.dk.fully_written() || !p.dv.fully_written()) return 4;
+    for (std::int64_t c : {0, 31, 63}) {
+        double expected = 0, actual = 0, size = 0;
+        for (std::int64_t i = 0; i < 16384; i++) {
+            expected += p.dout.get({0, 0, i, c}), actual += p.dv.get({0, 0, i, c});
+            size += std::fabs(p.dout.get({0, 0, i, c}));
+        }
+        if (!(std::fabs(expected - actual) <= 1e-5 * size)) return 5;
+    }
+    return 0;
+}
 
-TEST(MemoryUse, LongCausalCallUnderALimit) {
+void expect_zero_in_a_child(int (*check)(int threads)) {
     if (kShadowMemory) GTEST_SKIP() << "the sanitizer's own memory exceeds the limit; the release preset runs this";
     for (int threads : {1, 2}) {
         const pid_t child = fork();
         ASSERT_NE(child, -1);
-        if (child == 0) _exit(long_causal_call_under_a_limit(threads));
+        if (child == 0) _exit(check(threads));
         int status = 0;
         ASSERT_EQ(waitpid(child, &status, 0), child);
         ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
         EXPECT_EQ(WEXITSTATUS(status), 0) << threads << " threads";
     }
 }
+
+}  // namespace
+
+TEST(MemoryUse, LongCausalCallUnderALimit) { expect_zero_in_a_child(long_causal_call_under_a_limit); }
+
+TEST(MemoryUse, LongBackwardCallUnderALimit) { expect_zero_in_a_child(long_backward_call_under_a_limit); }
 
 // The callers' allocator sees all that a call takes, and that does not grow with the lengths' product.
 TEST(MemoryUse, ScratchDoesNotGrowWithTheLengths) {

@@ -7,7 +7,6 @@
 #include <limits>
 
 namespace flashwright {
-namespace {
 
 double difference(double exact, double actual) {
     if (exact == actual || (std::isnan(exact) && std::isnan(actual))) {
@@ -26,6 +25,8 @@ double largest_finite(const std::vector<double> &values) {
     }
     return largest;
 }
+
+namespace {
 
 template <typename T>
 AttentionError attention_error_of(const ExactAttention &exact, const StridedView<T> &out, const StridedView<T> &lse) {

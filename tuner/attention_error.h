@@ -15,6 +15,10 @@ struct AttentionError {
 AttentionError attention_error(const ExactAttention &exact, const flashwright_tensor &out,
                                const flashwright_tensor &softmax_lse);
 
+// NaN and infinity as above.
+double difference(double exact, double actual);
+double largest_finite(const std::vector<double> &values);
+
 // What `flashwright run forward --verify` accepts of either.
 double attention_tolerance(flashwright_dtype dtype);
 

@@ -37,6 +37,18 @@ std::int64_t parse_extent(const std::string &text, std::string_view field) {
     return value;
 }
 
+// Pairs of a query and a key that it sees.
+double seen_pairs(const ShapeSpec &shape) {
+    double pairs = static_cast<double>(shape.seqlen_q) * static_cast<double>(shape.seqlen_k);
+    if (shape.causal) {
+        // Row i sees min(i + 1, seqlen_k) keys: a triangle, then full rows.
+        const double triangle = static_cast<double>(std::min(shape.seqlen_q, shape.seqlen_k));
+        pairs = triangle * (triangle + 1) / 2 +
+                (static_cast<double>(shape.seqlen_q) - triangle) * static_cast<double>(shape.seqlen_k);
+    }
+    return static_cast<double>(shape.batch) * static_cast<double>(shape.num_heads) * pairs;
+}
+
 }  // namespace
 
 ShapeSpec parse_shape_spec(const std::string &text) {
@@ -79,15 +91,11 @@ std::string to_string(const ShapeSpec &shape) {
 }
 
 double forward_flops(const ShapeSpec &shape) {
-    double pairs = static_cast<double>(shape.seqlen_q) * static_cast<double>(shape.seqlen_k);
-    if (shape.causal) {
-        // Row i sees min(i + 1, seqlen_k) keys: a triangle, then full rows.
-        const double triangle = static_cast<double>(std::min(shape.seqlen_q, shape.seqlen_k));
-        pairs = triangle * (triangle + 1) / 2 +
-                (static_cast<double>(shape.seqlen_q) - triangle) * static_cast<double>(shape.seqlen_k);
-    }
-    return 2.0 * static_cast<double>(shape.head_dim + shape.head_dim_v) * static_cast<double>(shape.batch) *
-           static_cast<double>(shape.num_heads) * pairs;
+    return seen_pairs(shape) * 2.0 * static_cast<double>(shape.head_dim + shape.head_dim_v);
+}
+
+double backward_flops(const ShapeSpec &shape) {
+    return seen_pairs(shape) * static_cast<double>(6 * shape.head_dim + 4 * shape.head_dim_v);
 }
 
 double forward_elements(const ShapeSpec &shape) {

@@ -17,6 +17,8 @@ std::string to_string(const ShapeSpec &shape);        // what parse_shape_spec r
 
 // Multiplications and additions of the forward pass: 2 * (D + DV) for each pair of query and key that is seen.
 double forward_flops(const ShapeSpec &shape);
+// And of the backward pass: 6 * D + 4 * DV.
+double backward_flops(const ShapeSpec &shape);
 
 // Elements of Q, K, V and the output.
 double forward_elements(const ShapeSpec &shape);

@@ -35,10 +35,10 @@ class TaskGrid {
 std::int64_t useful_workers(std::int64_t threads, std::int64_t tasks, double operations);
 
 // Runs body(task, scratch) for every task on `workers` threads, the caller's or ours.
-template <typename Body>
+template <typename Grid, typename Body>
 class TaskRun {
  public:
-    TaskRun(const TaskGrid &grid, const ScratchReservation &scratch, const Body &body)
+    TaskRun(const Grid &grid, const ScratchReservation &scratch, const Body &body)
         : grid_(grid), scratch_(scratch), body_(body) {}
 
     static void work(void *context, std::int64_t worker) {
@@ -52,7 +52,7 @@ class TaskRun {
     }
 
  private:
-    const TaskGrid &grid_;
+    const Grid &grid_;
     const ScratchReservation &scratch_;
     const Body &body_;
     std::atomic<std::int64_t> next_{0};
@@ -62,16 +62,16 @@ void run_workers(const flashwright_execution &execution, std::int64_t workers,
                  void (*work)(void *context, std::int64_t worker), void *context);
 
 // Reserves scratch and runs all tasks. On a failure nothing was run.
-template <typename Body>
-flashwright_status run_tasks(const flashwright_execution &execution, const TaskGrid &grid, double operations,
+template <typename Grid, typename Body>
+flashwright_status run_tasks(const flashwright_execution &execution, const Grid &grid, double operations,
                              std::uint64_t scratch_bytes, const Body &body) {
     const std::int64_t workers = useful_workers(execution.threads, grid.count(), operations);
     ScratchReservation scratch;
     if (grid.count() == 0) return flashwright_status{};
     const flashwright_status reserved = scratch.reserve(execution, workers, scratch_bytes);
     if (reserved.code != FLASHWRIGHT_OK) return reserved;
-    TaskRun<Body> run(grid, scratch, body);
-    run_workers(execution, workers, TaskRun<Body>::work, &run);
+    TaskRun<Grid, Body> run(grid, scratch, body);
+    run_workers(execution, workers, TaskRun<Grid, Body>::work, &run);
     return reserved;
 }
 

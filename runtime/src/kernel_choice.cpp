@@ -106,6 +106,8 @@ KernelChoice choose_in_isa(const KernelRequest &request, const char *isa_name) {
     const Candidates tuned = find_candidates(request, isa_name, false);
     if (tuned.first >= 0) {
         KernelChoice choice = look_up(tuned, request, isa_name);
+        choice.last_index = choice.index;
+        if (request.op != Op::forward) return choice;
         choice.last_index = static_cast<int>(&left_over_kernel(request, kKernels[choice.index]) - kKernels);
         if (request.seqlen_q < kKernels[choice.index].tiles.block_q) choice.index = choice.last_index;
         return choice;
@@ -153,6 +155,8 @@ const char *op_name(Op op) {
     switch (op) {
         case Op::forward:
             return "forward";
+        case Op::backward:
+            return "backward";
         case Op::merge:
             return "merge";
         case Op::step:

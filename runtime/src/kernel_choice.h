@@ -46,7 +46,7 @@ const Kernel &left_over_kernel(const KernelRequest &request, const Kernel &usual
 // The choice in one line.
 void describe_choice(const KernelRequest &request, const KernelChoice &choice, char *text, std::size_t size);
 
-// forward, merge, step.
+// forward, backward, merge, step.
 const char *op_name(Op op);
 
 // Null if the kernel can take the call, else why not.

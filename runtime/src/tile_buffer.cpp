@@ -49,6 +49,18 @@ void TileBuffer::set_row_memory(void *memory, flashwright_dtype dtype) {
     dimensions_[0] = dimension(0, 1);
 }
 
+void TileBuffer::set_vector(void *memory, flashwright_dtype dtype, std::int64_t extent) {
+    set(static_cast<char *>(memory), dtype, 0, 1);
+    dimensions_[0] = dimension(extent, 1);
+}
+
+void TileBuffer::set_memory(void *memory, flashwright_dtype dtype, std::int64_t columns, std::int64_t rows,
+                            std::int64_t row_stride) {
+    set(static_cast<char *>(memory), dtype, 0, 2);
+    dimensions_[0] = dimension(columns, 1);
+    dimensions_[1] = dimension(rows, row_stride);
+}
+
 void TileBuffer::set_constant(const void *element, flashwright_dtype dtype, std::int64_t columns) {
     set(static_cast<char *>(const_cast<void *>(element)), dtype, 0, 2);
     dimensions_[0] = dimension(columns, 0);

@@ -21,6 +21,11 @@ class TileBuffer {
     void set_rows(const StridedTensor &view, std::int64_t batch, std::int64_t head);
     // A row of values that belongs to no tensor.
     void set_row_memory(void *memory, flashwright_dtype dtype);
+    // Contiguous values that belong to no tensor.
+    void set_vector(void *memory, flashwright_dtype dtype, std::int64_t extent);
+    // [column, row] of memory in which a row's columns follow each other, `row_stride` elements from row to row.
+    void set_memory(void *memory, flashwright_dtype dtype, std::int64_t columns, std::int64_t rows,
+                    std::int64_t row_stride);
     // One element that stands for all of [columns, row].
     void set_constant(const void *element, flashwright_dtype dtype, std::int64_t columns);
 

@@ -19,10 +19,6 @@ KeyRun blocks(std::int64_t begin, std::int64_t length, std::int64_t count) {
 
 KeyRun one_block(Range range) { return blocks(range.begin, range.length(), 1); }
 
-std::int32_t offset(std::int64_t value) {
-    return static_cast<std::int32_t>(std::clamp(value, -kFarOffset, kFarOffset));
-}
-
 // Takes hidden keys behind the range, then before it, until it has `length`.
 Range grow(Range range, std::int64_t length, std::int64_t seqlen_k) {
     range.end = std::max(range.end, std::min(seqlen_k, range.begin + length));
@@ -90,6 +86,10 @@ std::int64_t saturating_subtract(std::int64_t a, std::int64_t b) {
     return a < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
 }
 
+std::int32_t cut_offset(std::int64_t value) {
+    return static_cast<std::int32_t>(std::clamp(value, -kFarOffset, kFarOffset));
+}
+
 std::int64_t longest_block(const BlockShape &shape, std::int64_t rows) {
     // The block to the right takes what the last row sees more than the first, and what the interior leaves over.
     return shape.block_k + rows + 3 * shape.tile_k;
@@ -105,9 +105,9 @@ TilePlan plan_tile(const KeyVisibility &keys, std::int64_t row_begin, std::int64
     const auto last_key = [&](std::int64_t row) { return std::min(keys.key_count - 1, saturating_add(high, row)); };
 
     TilePlan plan;
-    plan.lo_offset = offset(saturating_add(low, row_begin));
-    plan.hi_offset = offset(saturating_add(high, row_begin));
-    plan.diagonal_offset = offset(saturating_add(keys.diagonal, row_begin));
+    plan.lo_offset = cut_offset(saturating_add(low, row_begin));
+    plan.hi_offset = cut_offset(saturating_add(high, row_begin));
+    plan.diagonal_offset = cut_offset(saturating_add(keys.diagonal, row_begin));
 
     // Rows before `first` look before key 0, rows after `last` look past the last key.
     const std::int64_t row_last = row_begin + rows - 1;

@@ -29,6 +29,9 @@ struct TilePlan {
 // fits 32 bits.
 inline constexpr std::int64_t kFarOffset = std::int64_t{1} << 30;
 
+// The value cut at +-kFarOffset.
+std::int32_t cut_offset(std::int64_t value);
+
 // What a kernel asks of its blocks of keys.
 struct BlockShape {
     std::int64_t block_k = 1;  // a block's usual length, at least tile_k

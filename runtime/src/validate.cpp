@@ -289,6 +289,45 @@ flashwright_status check_all_rows(std::initializer_list<const StridedTensor *> v
     return ok_status();
 }
 
+// What forward and backward have in common: all but how the tensors may overlap.
+flashwright_status check_attention(const flashwright_forward_args &args, bool with_lse, bool check_memory,
+                                   ForwardProblem *problem) {
+    flashwright_status status = check_dtype(args.q, "q");
+    if (failed(status)) return status;
+    problem->dtype = args.q.dtype;
+    status = normalise_all({{&args.q, "q", kMatrixForm, &problem->q},
+                            {&args.k, "k", kMatrixForm, &problem->k},
+                            {&args.v, "v", kMatrixForm, &problem->v},
+                            {&args.out, "out", kMatrixForm, &problem->out}},
+                           problem->dtype, check_memory);
+    if (!failed(status) && with_lse) {
+        status = normalise(args.softmax_lse, "softmax_lse", kRowForm, problem->dtype, check_memory, &problem->lse);
+    }
+    if (!failed(status)) status = check_forward_shapes(problem);
+    if (!failed(status)) status = check_scalars(args.score, problem);
+    if (!failed(status)) status = check_position(args.score, problem);
+    if (!failed(status)) status = check_optional_tensors(args.score, check_memory, problem);
+    if (!failed(status)) status = check_alibi_distance(*problem);
+    return status;
+}
+
+// A gradient has the shape of what it is the gradient of.
+flashwright_status check_same_shape(const StridedTensor &view, const StridedTensor &like, const char *channels,
+                                    bool of_queries) {
+    return check_extents({{view, kBatch, "batch", like.shape[kBatch], like.name},
+                          {view, kHead, of_queries ? "num_heads" : "num_heads_kv", like.shape[kHead], like.name},
+                          {view, kRow, of_queries ? "seqlen_q" : "seqlen_k", like.shape[kRow], like.name},
+                          {view, kChannel, channels, like.shape[kChannel], like.name}});
+}
+
+flashwright_status check_dbias(const flashwright_backward_args &args, bool check_memory, BackwardProblem *problem) {
+    const ForwardProblem &p = problem->forward;
+    if (!p.bias.given) return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "dbias: expected none without a bias, got one");
+    const flashwright_status status =
+        normalise(args.dbias, "dbias", kBroadcastForm, p.dtype, check_memory, &problem->dbias);
+    return failed(status) ? status : check_same_shape(problem->dbias, p.bias, "seqlen_k", true);
+}
+
 }  // namespace
 
 std::int64_t ForwardProblem::key_count(std::int64_t batch_index) const {
@@ -300,22 +339,7 @@ std::int64_t ForwardProblem::key_count(std::int64_t batch_index) const {
 
 flashwright_status validate_forward(const flashwright_forward_args *args, bool check_memory, ForwardProblem *problem) {
     flashwright_status status = check_args_pointer(args);
-    if (!failed(status)) status = check_dtype(args->q, "q");
-    if (failed(status)) return status;
-    problem->dtype = args->q.dtype;
-    status = normalise_all({{&args->q, "q", kMatrixForm, &problem->q},
-                            {&args->k, "k", kMatrixForm, &problem->k},
-                            {&args->v, "v", kMatrixForm, &problem->v},
-                            {&args->out, "out", kMatrixForm, &problem->out}},
-                           problem->dtype, check_memory);
-    if (!failed(status) && args->softmax_lse.data != nullptr) {
-        status = normalise(args->softmax_lse, "softmax_lse", kRowForm, problem->dtype, check_memory, &problem->lse);
-    }
-    if (!failed(status)) status = check_forward_shapes(problem);
-    if (!failed(status)) status = check_scalars(args->score, problem);
-    if (!failed(status)) status = check_position(args->score, problem);
-    if (!failed(status)) status = check_optional_tensors(args->score, check_memory, problem);
-    if (!failed(status)) status = check_alibi_distance(*problem);
+    if (!failed(status)) status = check_attention(*args, args->softmax_lse.data != nullptr, check_memory, problem);
     if (!failed(status) && check_memory) {
         status = check_overlap({{problem->out}, {problem->lse}},
                                {&problem->q, &problem->k, &problem->v, &problem->bias, &problem->mask,
@@ -323,6 +347,31 @@ flashwright_status validate_forward(const flashwright_forward_args *args, bool c
     }
     if (!failed(status) && check_memory) status = check_key_lengths(*problem);
     return status;
+}
+
+flashwright_status validate_backward(const flashwright_backward_args *args, bool check_memory,
+                                     BackwardProblem *problem) {
+    flashwright_status status = check_args_pointer(args);
+    if (failed(status)) return status;
+    ForwardProblem &p = problem->forward;
+    const flashwright_forward_args forward = {args->q, args->k, args->v, args->out, args->softmax_lse, args->score};
+    status = check_attention(forward, true, check_memory, &p);
+    if (!failed(status)) {
+        status = normalise_all({{&args->dout, "dout", kMatrixForm, &problem->dout},
+                                {&args->dq, "dq", kMatrixForm, &problem->dq},
+                                {&args->dk, "dk", kMatrixForm, &problem->dk},
+                                {&args->dv, "dv", kMatrixForm, &problem->dv}},
+                               p.dtype, check_memory);
+    }
+    if (!failed(status)) status = check_same_shape(problem->dout, p.out, "head_dim_v", true);
+    if (!failed(status)) status = check_same_shape(problem->dq, p.q, "head_dim", true);
+    if (!failed(status)) status = check_same_shape(problem->dk, p.k, "head_dim", false);
+    if (!failed(status)) status = check_same_shape(problem->dv, p.v, "head_dim_v", false);
+    if (!failed(status) && args->dbias.data != nullptr) status = check_dbias(*args, check_memory, problem);
+    if (failed(status) || !check_memory) return status;
+    return check_overlap(
+        {{problem->dq}, {problem->dk}, {problem->dv}, {problem->dbias}},
+        {&p.q, &p.k, &p.v, &p.out, &p.lse, &problem->dout, &p.bias, &p.mask, &p.key_lengths, &p.alibi_slopes});
 }
 
 flashwright_status validate_merge(const flashwright_merge_args *args, MergeProblem *problem) {

@@ -25,6 +25,11 @@ struct ForwardProblem {
     }
 };
 
+struct BackwardProblem {
+    ForwardProblem forward;                 // out and lse are inputs here
+    StridedTensor dout, dq, dk, dv, dbias;  // the last may be absent
+};
+
 struct MergeProblem {
     flashwright_dtype dtype = FLASHWRIGHT_F32;
     std::int64_t batch = 0, heads = 0, seqlen_q = 0, head_dim_v = 0;
@@ -39,6 +44,8 @@ struct StepProblem {
 
 // Without `check_memory` only shapes, strides and options count: pointers to data are not looked at.
 flashwright_status validate_forward(const flashwright_forward_args *args, bool check_memory, ForwardProblem *problem);
+flashwright_status validate_backward(const flashwright_backward_args *args, bool check_memory,
+                                     BackwardProblem *problem);
 flashwright_status validate_merge(const flashwright_merge_args *args, MergeProblem *problem);
 flashwright_status validate_step(const flashwright_step_args *args, StepProblem *problem);
 

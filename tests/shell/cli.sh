@@ -71,7 +71,7 @@ causal_out=(1 2 2.339523098653 3.339523098653 3.510469530454 4.510469530454)
 qkv=(--q q.npy --k k.npy --v v.npy)
 
 # help
-for command in "" run "run forward" "run merge" "run step" bench info; do
+for command in "" run "run forward" "run backward" "run merge" "run step" bench info; do
     # shellcheck disable=SC2086
     expect 0 $command --help
     says stdout Example
@@ -113,6 +113,17 @@ values out.npy f8 "${dense_out[@]}"
 expect 0 run forward "${qkv[@]}" --out out.npy --scale 0 --key-lengths lengths.npy --verify
 values out.npy f8 2 3 2 3
 
+# backward: the gradient of a sum of outputs, where every value is worth its weights
+gradients=(--dq dq.npy --dk dk.npy --dv dv.npy)
+array dout.npy '<f8' False '(2, 2)' "${n[1]}" "${n[1]}" "${n[1]}" "${n[1]}"
+expect 0 run forward "${qkv[@]}" --out out.npy --lse lse.npy
+expect 0 run backward "${qkv[@]}" --out out.npy --lse lse.npy --dout dout.npy "${gradients[@]}" --verify
+values dv.npy f8 0.598887907320 0.598887907320 0.598887907320 0.598887907320 0.802224185360 0.802224185360
+expect 2 run backward "${qkv[@]}" --out out.npy --lse lse.npy --dout dout.npy "${gradients[@]}" --dbias dbias.npy
+rm dq.npy dk.npy dv.npy
+expect 1 run backward "${qkv[@]}" --out out.npy --lse lse.npy --dout q.npy --key-lengths lse.npy "${gradients[@]}"
+absent dq.npy dk.npy dv.npy
+
 # merge: keys split 6 | 2
 array out_a.npy '<f8' False '(1, 1)' 0000000000000440
 array out_b.npy '<f8' False '(1, 1)' 0000000000001a40
@@ -142,7 +153,7 @@ for threads in 1 2 3; do
 done
 
 # wrong command lines
-absent_options=("" run "run forward" "run merge" "run step" "info --nothing" "bench --shape" "fly")
+absent_options=("" run "run forward" "run backward" "run merge" "run step" "info --nothing" "bench --shape" "fly")
 for command in "${absent_options[@]}"; do
     # shellcheck disable=SC2086
     expect 2 $command
@@ -302,6 +313,8 @@ assert "cpu" in info and "config" in info
 PYTHON
 expect 0 info --explain 1,8,8,1024,1024,64,causal
 says stdout forward_f32
+expect 0 bench --op backward --shape 1,2,1,40,50,16,24,causal --threads 1 --json
+says stdout '"op": "backward"' backward_f32
 expect 0 bench --shape 1,1,1,64,64,32 --shape 1,2,1,40,50,16,24,causal --threads 1 --json
 python3 - <<'PYTHON' || fail "bench --json"
 import json

@@ -15,7 +15,7 @@ if grep -qa __asan_init "$FLASHWRIGHT_TESTS" || grep -qa __tsan_init "$FLASHWRIG
     exit 77
 fi
 
-filter='Registry.*:WorkedExamples.*:TilePlan.*:KeyBlock.*:CallersPool.*:*Errors.*:Kernels/Forward.Emulated/*'
+filter='Registry.*:WorkedExamples.*:TilePlan.*:KeyBlock.*:CallersPool.*:*Errors.*:Kernels/Forward.Emulated/*:Kernels/Backward.Emulated/*'
 filter+=':Kernels/Forward.TailsOnEveryAxis/*:Kernels/Cases.*:Kernels/Merge.S*:Kernels/Step.HiddenScores*:Kernels/Step.ScoresFarApart/*'
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -34,6 +34,7 @@ std::vector<KernelCase> all_kernels() {
         const auto tiles = nlohmann::json::parse(info.tiles);
         kernel.block_q = tiles.value("block_q", 1), kernel.block_k = tiles.value("block_k", 1);
         kernel.row_vectors = tiles.value("row_vectors", 1), kernel.tile_d = tiles.value("tile_d", 1);
+        kernel.width = tiles.value("width", 1), kernel.tile_q = tiles.value("tile_q", 1);
         kernel.tile_k = tiles.value("tile_k", 1), kernel.tile_v = tiles.value("tile_v", 1);
         kernels.push_back(kernel);
     }

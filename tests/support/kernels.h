@@ -18,7 +18,7 @@ struct KernelCase {
     flashwright_dtype dtype = FLASHWRIGHT_F32;
     std::set<std::string> terms;
     bool portable = false;
-    std::int64_t block_q = 1, block_k = 1, row_vectors = 1, tile_d = 1, tile_k = 1, tile_v = 1;
+    std::int64_t block_q = 1, block_k = 1, row_vectors = 1, width = 1, tile_d = 1, tile_q = 1, tile_k = 1, tile_v = 1;
 
     flashwright_execution execution() const { return with_kernel(name.c_str()); }
 };

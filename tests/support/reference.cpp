@@ -72,7 +72,8 @@ struct Unpacked {
 
 // The score of a pair; false when the key is hidden.
 template <typename Real>
-bool score_of(const Unpacked &u, std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j, Real *score) {
+bool score_of(const Unpacked &u, std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j, Real *score,
+              Real *derivative = nullptr) {
     const Shape &s = u.shape;
     if (!u.visible(b, i, j)) return false;
     if (!u.mask.empty() && u.mask[u.pair(b, h, i, j)] == 0) return false;
@@ -83,8 +84,12 @@ bool score_of(const Unpacked &u, std::int64_t b, std::int64_t h, std::int64_t i,
     Real dot = 0;
     for (std::int64_t c = 0; c < s.head_dim; c++) dot += static_cast<Real>(q[c]) * k[c];
     dot *= static_cast<Real>(u.scale);
-    if (u.options.softcap > 0)
-        dot = static_cast<Real>(u.options.softcap) * std::tanh(dot / static_cast<Real>(u.options.softcap));
+    if (derivative) *derivative = 1;
+    if (u.options.softcap > 0) {
+        const Real tanh = std::tanh(dot / static_cast<Real>(u.options.softcap));
+        dot = static_cast<Real>(u.options.softcap) * tanh;
+        if (derivative) *derivative = 1 - tanh * tanh;
+    }
     if (!u.slopes.empty()) {
         const Wide distance = j - u.diagonal_key(b, i);
         dot -= static_cast<Real>(u.slopes[static_cast<std::size_t>(h)]) *
@@ -127,7 +132,76 @@ Exact forward(const Unpacked &u) {
     return exact;
 }
 
+// Where the gradient of the bias of a pair goes.
+std::size_t bias_index(const Problem &p, std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) {
+    const std::vector<std::int64_t> &shape = p.bias.shape(), index = {b, h, i, j};
+    std::int64_t flat = 0;
+    for (std::size_t axis = 0; axis < shape.size(); axis++)
+        flat = flat * shape[axis] + (shape[axis] == 1 ? 0 : index[axis + 4 - shape.size()]);
+    return static_cast<std::size_t>(flat);
+}
+
+template <typename Real>
+ExactGradient backward(const Problem &p, const Unpacked &u, const std::vector<double> &dout) {
+    const Shape &s = u.shape;
+    const auto size = [](std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) {
+        return static_cast<std::size_t>(a * b * c * d);
+    };
+    std::vector<Real> dq(size(s.batch, s.heads, s.seqlen_q, s.head_dim)),
+        dk(size(s.batch, s.heads_kv, s.seqlen_k, s.head_dim)), dv(size(s.batch, s.heads_kv, s.seqlen_k, s.head_dim_v)),
+        dbias(p.bias.given() ? static_cast<std::size_t>(p.bias.count()) : 0);
+    std::vector<Real> weight(static_cast<std::size_t>(s.seqlen_k)), slope(weight.size()), dp(weight.size());
+    std::vector<char> seen(weight.size());
+    const auto row = [](std::vector<Real> &all, std::int64_t index, std::int64_t channels) {
+        return all.data() + index * channels;
+    };
+    for (std::int64_t b = 0; b < s.batch; b++)
+        for (std::int64_t h = 0; h < s.heads; h++)
+            for (std::int64_t i = 0; i < s.seqlen_q; i++) {
+                const std::int64_t hk = h / (s.heads / s.heads_kv), at = (b * s.heads + h) * s.seqlen_q + i;
+                const double *g = dout.data() + at * s.head_dim_v,
+                             *q = u.row(u.q, s.heads, s.seqlen_q, s.head_dim, b, h, i);
+                Real top = -std::numeric_limits<Real>::infinity(), total = 0, delta = 0;
+                for (std::size_t j = 0; j < weight.size(); j++) {
+                    seen[j] = score_of(u, b, h, i, static_cast<std::int64_t>(j), &weight[j], &slope[j]);
+                    if (seen[j] && !(weight[j] <= top)) top = weight[j];
+                }
+                for (std::size_t j = 0; j < weight.size(); j++) {
+                    if (!seen[j]) continue;
+                    total += weight[j] = std::exp(weight[j] - top);
+                    const double *v =
+                        u.row(u.v, s.heads_kv, s.seqlen_k, s.head_dim_v, b, hk, static_cast<std::int64_t>(j));
+                    dp[j] = 0;
+                    for (std::int64_t c = 0; c < s.head_dim_v; c++) dp[j] += static_cast<Real>(g[c]) * v[c];
+                }
+                for (std::size_t j = 0; j < weight.size(); j++)
+                    if (seen[j]) delta += (weight[j] /= total) * dp[j];
+                for (std::size_t j = 0; j < weight.size(); j++) {
+                    if (!seen[j]) continue;
+                    const std::int64_t key = (b * s.heads_kv + hk) * s.seqlen_k + static_cast<std::int64_t>(j);
+                    const double *k =
+                        u.row(u.k, s.heads_kv, s.seqlen_k, s.head_dim, b, hk, static_cast<std::int64_t>(j));
+                    const Real dscore = weight[j] * (dp[j] - delta),
+                               ddot = dscore * slope[j] * static_cast<Real>(u.scale);
+                    if (!dbias.empty()) dbias[bias_index(p, b, h, i, static_cast<std::int64_t>(j))] += dscore;
+                    for (std::int64_t c = 0; c < s.head_dim; c++) row(dq, at, s.head_dim)[c] += ddot * k[c];
+                    for (std::int64_t c = 0; c < s.head_dim; c++) row(dk, key, s.head_dim)[c] += ddot * q[c];
+                    for (std::int64_t c = 0; c < s.head_dim_v; c++) row(dv, key, s.head_dim_v)[c] += weight[j] * g[c];
+                }
+            }
+    const auto doubles = [](const std::vector<Real> &values) {
+        return std::vector<double>(values.begin(), values.end());
+    };
+    return {doubles(dq), doubles(dk), doubles(dv), doubles(dbias)};
+}
+
 }  // namespace
+
+ExactGradient exact_backward(const Problem &problem, const std::vector<double> &dout) {
+    const Unpacked unpacked(problem);
+    return problem.dtype == FLASHWRIGHT_F64 ? backward<long double>(problem, unpacked, dout)
+                                            : backward<double>(problem, unpacked, dout);
+}
 
 Exact exact_forward(const Problem &problem) {
     const Unpacked unpacked(problem);

@@ -15,6 +15,14 @@ struct Exact {
 // In double for f32 data, in long double for f64 data.
 Exact exact_forward(const Problem &problem);
 
+struct ExactGradient {
+    std::vector<double> dq, dk, dv;  // row-major
+    std::vector<double> dbias;       // of the shape of the bias, empty without one
+};
+
+// The gradient of sum(dout * out) by its definition, from exact probabilities; precision as in exact_forward.
+ExactGradient exact_backward(const Problem &problem, const std::vector<double> &dout);
+
 // The natural scores a step call takes: [batch, heads, seqlen_q, seqlen_k], -inf where hidden.
 std::vector<double> exact_scores(const Problem &problem);
 

@@ -107,7 +107,8 @@ typedef struct flashwright_execution {
  *   softmax_lse [batch, heads, seqlen_q] (natural logarithm of the sum of exponentials of the row's scores; optional).
  * F32 or F64, all the same. heads is a multiple of heads_kv: query head h reads key head h / (heads / heads_kv). A row
  * that sees no key gives out 0 and lse -inf.
- * Start from flashwright_forward_args_init: windows of 0, as zeroed memory has them, let a row see the diagonal alone. */
+ * Start from flashwright_forward_args_init: windows of 0, as zeroed memory has them, let a row see the diagonal alone.
+ */
 typedef struct flashwright_forward_args {
     flashwright_tensor q, k, v, out, softmax_lse;
     flashwright_score_options score;
@@ -117,6 +118,29 @@ typedef struct flashwright_forward_args {
 FLASHWRIGHT_API void flashwright_forward_args_init(flashwright_forward_args *args);
 FLASHWRIGHT_API flashwright_status flashwright_forward(const flashwright_forward_args *args,
                                                        const flashwright_execution *execution /* may be NULL */);
+
+/* The gradient of attention: dq, dk, dv (and dbias) from dout, the gradient of out, and what forward was given and gave
+ * (Dao et al. 2022, appendix B), with P = softmax(score(Q K^T)) recomputed from softmax_lse:
+ *   dv = P^T dout; dP = dout V^T; delta = rowsum(dout * out); dS = P * (dP - delta);
+ *   dq = softmax_scale * dS' K, dk = softmax_scale * dS'^T Q, dS' = dS * (1 - tanh^2) under a soft cap, else dS;
+ *   dbias = dS, summed over the axes on which bias has extent 1.
+ * Shapes as in forward, every tensor required but dbias: dout as out, dq as q, dk as k, dv as v, dbias as bias (and
+ * only with one). dk and dv sum over the query heads of their group. score must be what forward was given. Rows and
+ * keys that nothing sees get gradients of exactly 0. Outputs are overwritten, not added to. */
+typedef struct flashwright_backward_args {
+    flashwright_tensor q, k, v, out, softmax_lse, dout; /* read */
+    flashwright_tensor dq, dk, dv, dbias;               /* written */
+    flashwright_score_options score;
+} flashwright_backward_args;
+
+/* Sets the defaults: no tensors, no masks, windows -1. */
+FLASHWRIGHT_API void flashwright_backward_args_init(flashwright_backward_args *args);
+FLASHWRIGHT_API flashwright_status flashwright_backward(const flashwright_backward_args *args,
+                                                        const flashwright_execution *execution /* may be NULL */);
+/* Which kernel flashwright_backward would take, as flashwright_forward_choice says it of forward. */
+FLASHWRIGHT_API flashwright_status flashwright_backward_choice(const flashwright_backward_args *args,
+                                                               const flashwright_execution *execution, int32_t *kernel,
+                                                               char *reason, size_t reason_size);
 
 /* Joins two attention results over disjoint sets of keys, as in Dao et al. (2022), section 3.1.
  *   out_*, out [batch, heads, seqlen_q, head_dim_v]; lse_*, lse [batch, heads, seqlen_q].
@@ -152,7 +176,7 @@ typedef struct flashwright_isa_info {
 
 typedef struct flashwright_kernel_info {
     const char *name; /* e.g. forward_f32_avx512_v0 */
-    const char *op;   /* forward, merge, step */
+    const char *op;   /* forward, backward, merge, step */
     flashwright_dtype dtype;
     const char *isa;
     const char *terms; /* score terms compiled in besides scale and position: "", or a comma-separated list */

@@ -158,6 +158,32 @@ inline Status forward(const ConstTensorView &q, const ConstTensorView &k, const 
     return flashwright_forward(&args, &execution);
 }
 
+// Where the gradients go; dbias stays empty if it is not wanted.
+struct Gradients {
+    TensorView dq, dk, dv, dbias;
+};
+
+// The gradients by q, k, v (and the bias) from dout, the gradient of out; out and softmax_lse as forward left them,
+// with the options it was given. With P = softmax(score(q k^T)), delta = rowsum(dout * out) and dS = P * (dout v^T -
+// delta), under a soft cap also times 1 - tanh^2 for dq and dk: dq = scale * dS k, dk = scale * dS^T q, dv = P^T dout,
+// dbias = dS summed to the shape of the bias. (Dao et al. 2022, appendix B.) Fails as forward does.
+inline Status backward(const ConstTensorView &q, const ConstTensorView &k, const ConstTensorView &v,
+                       const ConstTensorView &out, const ConstTensorView &softmax_lse, const ConstTensorView &dout,
+                       const Gradients &gradients, const ScoreOptions &options = {}, const Execution &execution = {}) {
+    const flashwright_backward_args args = {q.tensor(),
+                                            k.tensor(),
+                                            v.tensor(),
+                                            out.tensor(),
+                                            softmax_lse.tensor(),
+                                            dout.tensor(),
+                                            gradients.dq.tensor(),
+                                            gradients.dk.tensor(),
+                                            gradients.dv.tensor(),
+                                            gradients.dbias.tensor(),
+                                            options.to_c()};
+    return flashwright_backward(&args, &execution);
+}
+
 // Joins attention over two disjoint sets of keys. out*: [batch, heads, seqlen_q, head_dim_v], lse*: [batch, heads,
 // seqlen_q]. The outputs may be identical to one side's inputs.
 inline Status merge(const ConstTensorView &out_a, const ConstTensorView &lse_a, const ConstTensorView &out_b,

@@ -2,16 +2,17 @@
 #pragma once
 
 #include "flashwright/flashwright.h"
-#include "forward_problem.h"
 #include "machine_peak.h"
+#include "measured_call.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace flashwright {
 
-struct ForwardResult {
+struct MeterResult {
     std::string kernel, isa;
     int threads;
     std::vector<double> seconds;  // of one call: thread-CPU time on one thread, wall time on several
@@ -23,16 +24,17 @@ struct ForwardResult {
     double peak_gbytes_per_second;
 };
 
-class ForwardMeter {
+class KernelMeter {
  public:
     // Throws std::runtime_error with the library's message if it refuses the call.
-    ForwardMeter(const ShapeSpec &shape, flashwright_dtype dtype, const flashwright_execution &execution);
+    KernelMeter(const std::string &op, const ShapeSpec &shape, flashwright_dtype dtype,
+                const flashwright_execution &execution);
     double repeat();  // one repetition, of a millisecond at least; returns the seconds of one call
-    ForwardResult result() const;
+    MeterResult result() const;
     const std::string &kernel() const { return kernel_; }
 
  private:
-    ForwardProblem problem_;
+    std::unique_ptr<MeasuredCall> measured_;
     flashwright_execution execution_;
     std::string kernel_, isa_, best_isa_;
     int threads_;

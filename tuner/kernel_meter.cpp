@@ -1,6 +1,5 @@
-#include "forward_meter.h"
+#include "kernel_meter.h"
 
-#include "check_status.h"
 #include "clocks.h"
 #include "machine_info.h"
 #include "statistics.h"
@@ -25,33 +24,32 @@ std::string widest_usable_isa() {
 
 }  // namespace
 
-ForwardMeter::ForwardMeter(const ShapeSpec &shape, flashwright_dtype dtype, const flashwright_execution &execution)
-    : problem_(shape, dtype),
+KernelMeter::KernelMeter(const std::string &op, const ShapeSpec &shape, flashwright_dtype dtype,
+                         const flashwright_execution &execution)
+    : measured_(make_measured_call(op, shape, dtype)),
       execution_(execution),
       best_isa_(widest_usable_isa()),
       threads_(execution.threads > 0 ? execution.threads : default_threads()),
-      bytes_(forward_elements(shape) * (dtype == FLASHWRIGHT_F64 ? 8.0 : 4.0)) {
-    std::int32_t index = -1;
-    check(flashwright_forward_choice(&problem_.args(), &execution_, &index, nullptr, 0));
-    const flashwright_kernel_info kernel = flashwright_kernel(index);
+      bytes_(measured_->elements() * (dtype == FLASHWRIGHT_F64 ? 8.0 : 4.0)) {
+    const flashwright_kernel_info kernel = flashwright_kernel(measured_->kernel(execution_));
     kernel_ = kernel.name;
     isa_ = kernel.isa;
     peak_.emplace(isa_, dtype, threads_);
     if (best_isa_ != isa_) {
         best_peak_.emplace(best_isa_, dtype, threads_);
     }
-    if (bytes_ > static_cast<double>(last_cache_bytes()) && forward_flops(shape) < kComputeBound * bytes_) {
+    if (bytes_ > static_cast<double>(last_cache_bytes()) && measured_->flops() < kComputeBound * bytes_) {
         bandwidth_.emplace(threads_);
     }
-    problem_.fill();
+    measured_->fill();
     call();  // warms caches and the library's threads up
     const double seconds = time_of(threads_, [this] { call(); });
     calls_ = static_cast<int>(std::clamp(std::ceil(1e-3 / std::max(seconds, 1e-9)), 1.0, 1e5));
 }
 
-void ForwardMeter::call() { check(flashwright_forward(&problem_.args(), &execution_)); }
+void KernelMeter::call() { measured_->run(execution_); }
 
-double ForwardMeter::repeat() {
+double KernelMeter::repeat() {
     const double seconds = time_of(threads_, [this] {
         for (int i = 0; i < calls_; ++i) {
             call();
@@ -68,10 +66,10 @@ double ForwardMeter::repeat() {
     return seconds_.back();
 }
 
-ForwardResult ForwardMeter::result() const {
+MeterResult KernelMeter::result() const {
     const double seconds = quarter(seconds_);
-    const double flops = forward_flops(problem_.shape());
-    ForwardResult result = {};
+    const double flops = measured_->flops();
+    MeterResult result = {};
     result.kernel = kernel_;
     result.isa = isa_;
     result.threads = threads_;

@@ -1,0 +1,101 @@
+#include "attention_options.h"
+
+#include "machine_info.h"
+#include "validators.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <stdexcept>
+
+namespace flashwright {
+
+void add_score_options(CLI::App &command, AttentionOptions &options) {
+    command.add_option("--scale", options.scale, "Factor of the dot products (1/sqrt(head_dim))")->type_name("X");
+    command.add_flag("--causal", options.causal, "No key after the diagonal");
+    CLI::Option *align = command
+                             .add_option("--align", options.align,
+                                         "Where the diagonal runs: query i meets key i (top-left, default), "
+                                         "or the last query meets the last key of its batch entry")
+                             ->check(CLI::IsMember({"top-left", "bottom-right"}).description(""))
+                             ->type_name("top-left|bottom-right");
+    command.add_option("--diagonal", options.diagonal, "Or explicitly: query i meets key i + N")
+        ->check(fits_int64())
+        ->excludes(align)
+        ->type_name("N");
+    command
+        .add_option("--window", options.window, "Keys from LEFT before to RIGHT after the diagonal; -1 is unlimited")
+        ->delimiter(',')
+        ->check(fits_int64())
+        ->type_name("LEFT,RIGHT");
+    command.add_option("--key-lengths", options.key_lengths, "int32 [batch]: keys at and past it do not exist")
+        ->check(not_empty())
+        ->type_name("F");
+    command.add_option("--bias", options.bias, "Added to scores, [batch|1, heads|1, seqlen_q|1, seqlen_k]")
+        ->check(not_empty())
+        ->type_name("F");
+    command.add_option("--mask", options.mask, "Boolean, true is seen, same shapes")
+        ->check(not_empty())
+        ->type_name("F");
+    command.add_option("--softcap", options.softcap, "Scores become X*tanh(score/X)")->type_name("X");
+    command.add_option("--alibi", options.alibi, "One slope a head, times -(distance to the diagonal's key)")
+        ->check(not_empty())
+        ->type_name("F");
+}
+
+CLI::Option *add_execution_options(CLI::App &command, AttentionOptions &options) {
+    CLI::Option *kernel = command.add_option("--kernel", options.kernel, "Force this kernel (see flashwright info)")
+                              ->check(not_empty())
+                              ->type_name("NAME");
+    command.add_option("--threads", options.threads, "Threads (FLASHWRIGHT_THREADS, else all processors)")
+        ->check(CLI::Range(1, std::numeric_limits<std::int32_t>::max()).description(""))
+        ->type_name("N");
+    command.add_option("--isa", options.isa, "Force this instruction set: baseline, sse41, avx2, avx512")
+        ->check(not_empty())
+        ->type_name("NAME");
+    command.add_option("--backend", options.backend, "Where to run: cpu")->type_name("NAME");
+    command.add_option("--dtype", options.dtype, "What the tensors must be")
+        ->check(CLI::IsMember({"f32", "f64"}).description(""))
+        ->type_name("f32|f64");
+    command.add_flag("--verify", options.verify, "Compare with exact attention in double; fail past the tolerance");
+    return kernel;
+}
+
+flashwright_score_options score_options(const AttentionOptions &options, ScoreFiles &files) {
+    flashwright_score_options score = {};
+    score.softmax_scale = options.scale ? &*options.scale : nullptr;
+    score.causal = options.causal ? 1 : 0;
+    score.align = options.align.empty()         ? FLASHWRIGHT_ALIGN_DEFAULT
+                  : options.align == "top-left" ? FLASHWRIGHT_ALIGN_TOP_LEFT
+                                                : FLASHWRIGHT_ALIGN_BOTTOM_RIGHT;
+    score.diagonal = options.diagonal ? &*options.diagonal : nullptr;
+    score.window_left = options.window.first;
+    score.window_right = options.window.second;
+    score.softcap = options.softcap;
+    score.key_lengths = read_optional("key_lengths", options.key_lengths, files.key_lengths);
+    score.bias = read_optional("bias", options.bias, files.bias);
+    score.mask = read_optional("mask", options.mask, files.mask);
+    score.alibi_slopes = read_optional("alibi_slopes", options.alibi, files.alibi);
+    return score;
+}
+
+flashwright_execution execution_options(const AttentionOptions &options) {
+    flashwright_execution result = {};
+    result.threads = options.threads;
+    result.isa = options.isa.empty() ? nullptr : options.isa.c_str();
+    result.kernel = options.kernel.empty() ? nullptr : options.kernel.c_str();
+    result.key_block = options.key_block;
+    return result;
+}
+
+void check_options(const AttentionOptions &options, flashwright_dtype dtype) {
+    if (options.backend != "cpu") {
+        throw std::runtime_error(fmt::format("backend: expected cpu, the only one built, got {}", options.backend));
+    }
+    if (!options.dtype.empty() && options.dtype != dtype_name(dtype)) {
+        throw std::runtime_error(
+            fmt::format("q: expected {} as --dtype says, got {}", options.dtype, dtype_name(dtype)));
+    }
+}
+
+}  // namespace flashwright

@@ -1,0 +1,123 @@
+#include "attention_error.h"
+#include "attention_options.h"
+#include "check_status.h"
+#include "clocks.h"
+#include "commands.h"
+#include "exact_gradient.h"
+#include "file.h"
+#include "message.h"
+#include "tensor_files.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <stdexcept>
+
+namespace flashwright {
+namespace {
+
+struct BackwardOptions {
+    std::string q, k, v, out, lse, dout, dq, dk, dv, dbias;
+    AttentionOptions attention;
+};
+
+void verify(const flashwright_backward_args &args) {
+    const GradientError error = gradient_error(exact_gradient(args), args);
+    const double tolerance = gradient_tolerance(args.q.dtype);
+    double largest = 0;
+    for (const auto &[name, value] : error.gradients) {
+        fmt::print("largest error of {}: {:.2e} of the largest gradient\n", name, value);
+        largest = std::max(largest, value);
+    }
+    if (largest > tolerance) {
+        throw std::runtime_error(fmt::format("verification failed: expected errors of at most {:g} for {}", tolerance,
+                                             dtype_name(args.q.dtype)));
+    }
+}
+
+void run_backward(const BackwardOptions &options) {
+    std::vector<std::string> places = {options.dq, options.dk, options.dv};
+    if (!options.dbias.empty()) {
+        places.push_back(options.dbias);
+    }
+    check_places(places);
+    const TensorFile q("q", options.q, 2), k("k", options.k, 2), v("v", options.v, 2), out("out", options.out, 2),
+        lse("lse", options.lse), dout("dout", options.dout, 2);
+    const flashwright_dtype dtype = q.array().dtype;
+    check_options(options.attention, dtype);
+    ScoreFiles files;
+    flashwright_backward_args args;
+    flashwright_backward_args_init(&args);
+    args.q = q.tensor();
+    args.k = k.tensor();
+    args.v = v.tensor();
+    args.out = out.tensor();
+    args.softmax_lse = lse.tensor();
+    args.dout = dout.tensor();
+    args.score = score_options(options.attention, files);
+
+    const NpyArray dq = new_array("dq", dtype, q.array().shape), dk = new_array("dk", dtype, k.array().shape),
+                   dv = new_array("dv", dtype, v.array().shape);
+    args.dq = tensor_of("dq", dq);
+    args.dk = tensor_of("dk", dk);
+    args.dv = tensor_of("dv", dv);
+    std::vector<NpyOutput> outputs = {{options.dq, &dq}, {options.dk, &dk}, {options.dv, &dv}};
+    std::optional<NpyArray> dbias;
+    if (!options.dbias.empty()) {
+        dbias = new_array("dbias", dtype, files.bias->array().shape);
+        args.dbias = tensor_of("dbias", *dbias);
+        outputs.push_back({options.dbias, &*dbias});
+    }
+    const flashwright_execution how = execution_options(options.attention);
+    std::int32_t kernel = -1;
+    check(flashwright_backward_choice(&args, &how, &kernel, nullptr, 0));
+    const double start = wall_seconds();
+    check(flashwright_backward(&args, &how));
+    print_message(fmt::format("{}: {:.3g} ms\n", flashwright_kernel(kernel).name, 1e3 * (wall_seconds() - start)));
+    if (options.attention.verify) {
+        verify(args);
+    }
+    write_npy(outputs);
+}
+
+void add_tensor_options(CLI::App &command, BackwardOptions &options) {
+    const struct {
+        const char *name;
+        std::string &path;
+        const char *what;
+    } tensors[] = {
+        {"--q", options.q, "Queries, [batch, heads, seqlen_q, head_dim]"},
+        {"--k", options.k, "Keys, [batch, heads_kv, seqlen_k, head_dim]"},
+        {"--v", options.v, "Values, [batch, heads_kv, seqlen_k, head_dim_v]"},
+        {"--out", options.out, "What forward gave, [batch, heads, seqlen_q, head_dim_v]"},
+        {"--lse", options.lse, "And the logarithms it gave, [batch, heads, seqlen_q]"},
+        {"--dout", options.dout, "The gradient of the output"},
+        {"--dq", options.dq, "Where the gradient of the queries goes"},
+        {"--dk", options.dk, "Where the gradient of the keys goes"},
+        {"--dv", options.dv, "Where the gradient of the values goes"},
+    };
+    for (const auto &[name, path, what] : tensors) {
+        command.add_option(name, path, what)->required()->type_name("F");
+    }
+}
+
+}  // namespace
+
+void add_run_backward(CLI::App &run) {
+    auto options = std::make_shared<BackwardOptions>();
+    CLI::App *command = run.add_subcommand("backward", "The gradients of attention by its inputs");
+    add_tensor_options(*command, *options);
+    add_score_options(*command, options->attention);
+    command->add_option("--dbias", options->dbias, "Where the gradient of the bias goes, in its shape")
+        ->needs(command->get_option("--bias"))
+        ->type_name("F");
+    add_execution_options(*command, options->attention);
+    command->footer(
+        "The options must be those of the forward call.\n"
+        "Example:\n  flashwright run backward --q q.npy --k k.npy --v v.npy --out out.npy --lse lse.npy --dout "
+        "dout.npy "
+        "--dq dq.npy --dk dk.npy --dv dv.npy --causal");
+    command->callback([options] { run_backward(*options); });
+}
+
+}  // namespace flashwright

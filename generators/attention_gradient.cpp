@@ -1,0 +1,74 @@
+#include "attention_gradient.h"
+
+#include "scalar_math.h"
+
+namespace flashwright {
+
+using namespace Halide;
+using Halide::Internal::make_const;
+
+GradientTile::GradientTile(const std::string &name, halide_type_t type, const GradientInputs &in,
+                           const ScoreTerms &terms, bool hide_operands, const Expr &count)
+    : dots("dots_" + name),
+      probabilities("p_" + name),
+      dprobabilities("dp_" + name),
+      dscores("ds_" + name),
+      dq("dq_" + name),
+      dk("dk_" + name),
+      dv("dv_" + name),
+      over_head_dim(0, in.head_dim, "d_" + name),
+      over_head_dim_v(0, in.head_dim_v, "c_" + name),
+      over_keys(0, in.keys, "j_" + name),
+      over_rows(0, in.rows, "i_" + name),
+      sections(0, count, "section_" + name) {
+    const ScoreIndex at{row, key};
+    const Expr zero = make_const(type, 0);
+    const Expr is_seen = seen_by_terms(terms, at);
+    const bool hides = !Internal::is_const_one(is_seen);
+    if (hide_operands) {
+        seen = Func("seen_" + name);
+        seen(key, row, section) = is_seen;
+    }
+    const auto where_seen = [&](const Expr &value) {
+        return !hides ? value : select(seen.defined() ? Expr(seen(key, row, section)) : is_seen, value, zero);
+    };
+
+    dots(key, row, section) = zero;
+    dots(key, row, section) += in.kt(key, over_head_dim) * in.q(over_head_dim, row);
+    const Expr dot = dots(key, row, section);
+    const Expr score = apply_terms(terms, dot, at);
+    const Expr derivative = derivative_of_terms(terms, dot, at);
+    const bool differs = !Internal::is_const_one(derivative);
+    const Expr p = where_seen(exp_nonpositive(at_most_zero(score - in.lse(row))));
+
+    dprobabilities(key, row, section) = zero;
+    dprobabilities(key, row, section) += in.vt(key, over_head_dim_v) * in.dout(over_head_dim_v, row);
+    const Expr dp = dprobabilities(key, row, section) - in.delta(row);
+
+    if (differs) {
+        probabilities(key, row, section) = Tuple(p, p * derivative);
+        dscores(key, row, section) = Tuple(where_seen(probabilities(key, row, section)[1] * dp),
+                                           where_seen(probabilities(key, row, section)[0] * dp));
+    } else {
+        probabilities(key, row, section) = p;
+        dscores(key, row, section) = where_seen(probabilities(key, row, section) * dp);
+    }
+    const auto p_at = [&](const Expr &j, const Expr &i) {
+        return differs ? Expr(probabilities(j, i, section)[0]) : Expr(probabilities(j, i, section));
+    };
+    const auto ds_at = [&](const Expr &j, const Expr &i) {
+        return differs ? Expr(dscores(j, i, section)[0]) : Expr(dscores(j, i, section));
+    };
+    // 0 * NaN is NaN: what the other side of a hidden pair holds must not enter a product.
+    const auto operand = [&](const Expr &j, const Expr &i, const Expr &value) {
+        return seen.defined() ? select(seen(j, i, section), value, zero) : value;
+    };
+    dq(channel, row, section) = zero;
+    dq(channel, row, section) += ds_at(over_keys, row) * operand(over_keys, row, in.k(channel, over_keys));
+    dk(channel, key, section) = zero;
+    dk(channel, key, section) += ds_at(key, over_rows) * operand(key, over_rows, in.q(channel, over_rows));
+    dv(channel, key, section) = zero;
+    dv(channel, key, section) += p_at(key, over_rows) * operand(key, over_rows, in.dout(channel, over_rows));
+}
+
+}  // namespace flashwright

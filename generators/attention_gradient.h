@@ -1,0 +1,45 @@
+// The gradient of attention for one tile of queries and keys as Halide Funcs, with no schedule (Dao et al. 2022,
+// appendix B).
+//
+// Five matrix products: the scores and dP for every pair, from which P and dS follow, and the sums of dQ, dK and dV
+// over the tile. Scores take no maximum here: P = exp(score - lse).
+#pragma once
+
+#include "score_terms.h"
+
+#include <Halide.h>
+
+#include <functional>
+#include <string>
+
+namespace flashwright {
+
+// The tile's operands. Keys hold the softmax scale already.
+struct GradientInputs {
+    using Matrix = std::function<Halide::Expr(const Halide::Expr &, const Halide::Expr &)>;
+    using Vector = std::function<Halide::Expr(const Halide::Expr &)>;
+
+    Matrix q, dout;  // (channel, row)
+    Matrix k;        // (channel, key)
+    Matrix kt, vt;   // (key, channel)
+    Vector lse;      // (row); +infinity for a row that sees nothing
+    Vector delta;    // (row): the sum of dout * out
+    Halide::Expr rows, keys, head_dim, head_dim_v;
+};
+
+// One way to compute the tile. `section` counts 0 or 1 tiles, so that a kernel holds several ways and takes one.
+struct GradientTile {
+    // `hide_operands`: a hidden pair takes nothing from Q, K and dO, whatever they hold; else those must be finite
+    // where `terms` hide pairs.
+    GradientTile(const std::string &name, halide_type_t type, const GradientInputs &in, const ScoreTerms &terms,
+                 bool hide_operands, const Halide::Expr &count);
+
+    Halide::Var key{"key"}, row{"row"}, channel{"channel"}, section{"section"};
+    Halide::Func seen;                 // (key, row, section); may be undefined
+    Halide::Func dots, probabilities;  // (key, row, section); the latter also times the derivative of the score terms
+    Halide::Func dprobabilities, dscores;  // likewise; the latter also before that derivative (the gradient of a bias)
+    Halide::Func dq, dk, dv;               // (channel, row | key, section): sums over the tile
+    Halide::RDom over_head_dim, over_head_dim_v, over_keys, over_rows, sections;
+};
+
+}  // namespace flashwright

@@ -1,0 +1,103 @@
+// flashwright_backward: the gradient by recomputation (Dao et al. 2022, appendix B) over tiles of queries and keys.
+#include <algorithm>
+
+#include "execution.h"
+#include "gradient_chunk.h"
+#include "gradient_plan.h"
+#include "kernel_choice.h"
+#include "status.h"
+
+namespace flashwright {
+namespace {
+
+unsigned needed_terms(const ForwardProblem &problem) {
+    return (problem.softcap != 0.0 ? unsigned{kSoftcap} : 0U) | (problem.alibi_slopes.given ? unsigned{kAlibi} : 0U) |
+           (problem.bias.given ? unsigned{kBias} : 0U) | (problem.mask.given ? unsigned{kMask} : 0U);
+}
+
+KernelRequest kernel_request(const ForwardProblem &problem) {
+    KernelRequest request;
+    request.op = Op::backward;
+    request.dtype = problem.dtype;
+    request.terms = needed_terms(problem);
+    request.seqlen_q = problem.seqlen_q;
+    request.seqlen_k = problem.seqlen_k;
+    request.head_dim = problem.head_dim;
+    request.head_dim_v = problem.head_dim_v;
+    request.causal = problem.causal;
+    return request;
+}
+
+flashwright_status check_all_reaches(const BackwardProblem &problem, std::int64_t rows) {
+    const ForwardProblem &p = problem.forward;
+    for (const StridedTensor *view : {&p.q, &problem.dout, &problem.dq, &p.bias, &p.mask}) {
+        const flashwright_status status = check_reach(*view, rows);
+        if (failed(status)) return status;
+    }
+    return ok_status();
+}
+
+template <typename T>
+flashwright_status run_backward(const BackwardProblem &problem, const Kernel &kernel,
+                                const flashwright_execution &execution) {
+    const GradientSizes sizes(problem, kernel);
+    GradientState state(problem, sizes);
+    const ForwardProblem &p = problem.forward;
+    flashwright_status status = check_all_reaches(problem, std::min(sizes.block_q, p.seqlen_q));
+    if (!failed(status)) status = state.reserve(execution);
+    if (failed(status)) return status;
+    const double pairs = static_cast<double>(p.batch) * static_cast<double>(p.heads) * static_cast<double>(p.seqlen_q) *
+                         static_cast<double>(p.seqlen_k);
+    const double operations = pairs * static_cast<double>(6 * p.head_dim + 4 * p.head_dim_v);
+    const GradientGrid grid(sizes.strands, sizes.chunks, execution.threads);
+    return run_tasks(execution, grid, operations, sizes.worker_bytes(),
+                     [&](const GradientTask &task, Scratch &scratch) {
+                         for (std::int64_t chunk = task.chunk_begin; chunk < task.chunk_end; ++chunk) {
+                             GradientChunk<T>(problem, kernel, sizes, state, task.strand, chunk, scratch).run();
+                         }
+                     });
+}
+
+}  // namespace
+}  // namespace flashwright
+
+using namespace flashwright;
+
+void flashwright_backward_args_init(flashwright_backward_args *args) {
+    if (args == nullptr) return;
+    *args = flashwright_backward_args{};
+    args->score.window_left = -1;
+    args->score.window_right = -1;
+}
+
+flashwright_status flashwright_backward(const flashwright_backward_args *args, const flashwright_execution *execution) {
+    BackwardProblem problem;
+    flashwright_execution checked;
+    KernelChoice choice;
+    flashwright_status status = validate_backward(args, true, &problem);
+    if (!failed(status)) status = validate_execution(execution, &checked);
+    if (!failed(status)) status = choose_kernel(kernel_request(problem.forward), checked, &choice);
+    if (failed(status)) return status;
+    const Kernel &kernel = kKernels[choice.index];
+    return problem.forward.dtype == FLASHWRIGHT_F64 ? run_backward<double>(problem, kernel, checked)
+                                                    : run_backward<float>(problem, kernel, checked);
+}
+
+flashwright_status flashwright_backward_choice(const flashwright_backward_args *args,
+                                               const flashwright_execution *execution, int32_t *kernel, char *reason,
+                                               size_t reason_size) {
+    BackwardProblem problem;
+    flashwright_execution checked;
+    KernelChoice choice;
+    if (kernel != nullptr) *kernel = -1;
+    if (reason != nullptr && reason_size > 0) reason[0] = '\0';
+    flashwright_status status = validate_backward(args, false, &problem);
+    if (!failed(status)) status = validate_execution(execution, &checked);
+    if (failed(status)) return status;
+    const KernelRequest request = kernel_request(problem.forward);
+    status = choose_kernel(request, checked, &choice);
+    if (failed(status)) return status;
+    if (kernel != nullptr) *kernel = choice.index;
+    if (reason != nullptr) describe_choice(request, choice, reason, reason_size);
+    return status;
+}

@@ -1,0 +1,54 @@
+// The element-wise work around the gradient's kernels: operands brought into the kernels' form, results brought to the
+// caller's.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor_view.h"
+
+namespace flashwright {
+
+// A matrix of one head: `channels` elements a row.
+template <typename T>
+struct HeadMatrix {
+    HeadMatrix(const StridedTensor &view, std::int64_t batch, std::int64_t head)
+        : data(reinterpret_cast<T *>(view.at(batch, head, 0))),
+          row_stride(view.strides[kRow]),
+          channel_stride(view.strides[kChannel]),
+          channels(view.shape[kChannel]) {}
+
+    T *row(std::int64_t index) const { return data + index * row_stride; }
+
+    T *data;
+    std::int64_t row_stride, channel_stride, channels;
+};
+
+// Whether all of `rows` rows from `begin` are finite.
+template <typename T>
+bool all_finite(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t rows);
+
+// to[r][c] = scale * from[begin + r][c]; 0 where r >= rows or c >= from.channels.
+template <typename T>
+void copy_padded(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t rows, T scale, std::int64_t padded_rows,
+                 std::int64_t padded_channels, T *to);
+
+// to[c][r], likewise.
+template <typename T>
+void copy_transposed(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t rows, T scale,
+                     std::int64_t padded_rows, std::int64_t padded_channels, T *to);
+
+// to[begin + r][c] = scale * from[r][c], and += from[r][c].
+template <typename T>
+void store(const T *from, std::int64_t padded_channels, T scale, std::int64_t rows, const HeadMatrix<T> &to,
+           std::int64_t begin);
+template <typename T>
+void add(const T *from, std::int64_t padded_channels, std::int64_t rows, const HeadMatrix<T> &to, std::int64_t begin);
+
+template <typename T>
+void fill_zero(const HeadMatrix<T> &to, std::int64_t begin, std::int64_t rows);
+
+// The sum of a[c] * b[c] over the channels of one row, in double.
+template <typename T>
+double dot_row(const HeadMatrix<T> &a, const HeadMatrix<T> &b, std::int64_t row);
+
+}  // namespace flashwright

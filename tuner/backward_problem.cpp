@@ -1,0 +1,28 @@
+#include "backward_problem.h"
+
+#include "check_status.h"
+#include "contiguous_tensor.h"
+
+namespace flashwright {
+
+BackwardProblem::BackwardProblem(const ShapeSpec &shape, flashwright_dtype dtype) : forward_(shape, dtype) {
+    const flashwright_forward_args &forward = forward_.args();
+    flashwright_backward_args_init(&args_);
+    args_.q = args_.dq = forward.q;
+    args_.k = args_.dk = forward.k;
+    args_.v = args_.dv = forward.v;
+    args_.out = args_.dout = forward.out;
+    args_.softmax_lse = contiguous_tensor(dtype, {shape.batch, shape.num_heads, shape.seqlen_q});
+    args_.score = forward.score;
+    memory_ = allocate_tensors({&args_.softmax_lse, &args_.dout, &args_.dq, &args_.dk, &args_.dv});
+}
+
+void BackwardProblem::fill() {
+    forward_.fill();
+    fill_with_g(args_.dout, 4);
+    flashwright_forward_args forward = forward_.args();
+    forward.softmax_lse = args_.softmax_lse;
+    check(flashwright_forward(&forward, nullptr));
+}
+
+}  // namespace flashwright

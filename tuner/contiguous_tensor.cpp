@@ -1,0 +1,66 @@
+#include "contiguous_tensor.h"
+
+#include <algorithm>
+
+namespace flashwright {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+
+std::int64_t element_count(const flashwright_tensor &tensor) {
+    std::int64_t count = 1;
+    for (int axis = 0; axis < tensor.rank; ++axis) {
+        count *= tensor.shape[axis];
+    }
+    return count;
+}
+
+std::size_t padded_bytes(const flashwright_tensor &tensor) {
+    const std::size_t element_size = tensor.dtype == FLASHWRIGHT_F64 ? sizeof(double) : sizeof(float);
+    const std::size_t bytes = static_cast<std::size_t>(element_count(tensor)) * element_size;
+    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+template <typename T>
+void fill(const flashwright_tensor &tensor, std::int64_t s) {
+    T *data = static_cast<T *>(tensor.data);
+    for (std::int64_t n = 0; n < element_count(tensor); ++n) {
+        data[n] = static_cast<T>((37 * n + 101 * s + 13) % 97 - 48) / 32;
+    }
+}
+
+}  // namespace
+
+flashwright_tensor contiguous_tensor(flashwright_dtype dtype, std::initializer_list<std::int64_t> shape) {
+    flashwright_tensor tensor = {};
+    tensor.dtype = dtype;
+    tensor.rank = static_cast<std::int32_t>(shape.size());
+    std::copy(shape.begin(), shape.end(), tensor.shape);
+    std::int64_t stride = 1;
+    for (int axis = tensor.rank - 1; axis >= 0; --axis) {
+        tensor.strides[axis] = stride;
+        stride *= tensor.shape[axis];
+    }
+    return tensor;
+}
+
+std::unique_ptr<std::byte[]> allocate_tensors(std::initializer_list<flashwright_tensor *> tensors) {
+    std::size_t bytes = kAlignment;
+    for (const flashwright_tensor *tensor : tensors) {
+        bytes += padded_bytes(*tensor);
+    }
+    std::unique_ptr<std::byte[]> memory(new std::byte[bytes]);
+    void *place = memory.get();
+    std::align(kAlignment, bytes - kAlignment, place, bytes);
+    for (flashwright_tensor *tensor : tensors) {
+        tensor->data = place;
+        place = static_cast<std::byte *>(place) + padded_bytes(*tensor);
+    }
+    return memory;
+}
+
+void fill_with_g(const flashwright_tensor &tensor, std::int64_t s) {
+    tensor.dtype == FLASHWRIGHT_F64 ? fill<double>(tensor, s) : fill<float>(tensor, s);
+}
+
+}  // namespace flashwright
