@@ -5,7 +5,6 @@
 
 #include <cstdint>
 
-
 namespace flashwright {
 
 // The axes of every normalised tensor.
