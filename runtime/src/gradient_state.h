@@ -35,6 +35,7 @@ class GradientState {
     // Of all rows of a head; valid for blocks that chunk 0 has passed.
     template <typename T>
     T *lse(std::int64_t batch, std::int64_t head) const {
+        // cppcheck-suppress invalidPointerCast ; the arena is memory, not characters
         return reinterpret_cast<T *>(memory_.arena(0)) + (batch * problem_.forward.heads + head) * sizes_.rows;
     }
     template <typename T>
