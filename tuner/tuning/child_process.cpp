@@ -37,6 +37,13 @@ void limit(int resource, rlim_t value) {
     setrlimit(static_cast<__rlimit_resource>(resource), &both);
 }
 
+// Address and thread sanitizers reserve terabytes.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kLimitsMemory = false;
+#else
+constexpr bool kLimitsMemory = true;
+#endif
+
 // In the child: a group of its own, limits, default signals, gone with the parent, quiet.
 void become_child(pid_t parent, const ChildLimits &limits, const char *log) {
     setpgid(0, 0);
@@ -44,9 +51,7 @@ void become_child(pid_t parent, const ChildLimits &limits, const char *log) {
     if (getppid() != parent) _exit(kFailedExit);
     for (const int signal : {SIGINT, SIGTERM, SIGPIPE}) std::signal(signal, SIG_DFL);
     limit(RLIMIT_CORE, 0);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which reserve terabytes
-    limit(RLIMIT_AS, address_space_in_use() + limits.memory_bytes);
-#endif
+    if (kLimitsMemory) limit(RLIMIT_AS, address_space_in_use() + limits.memory_bytes);
     const int out = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     const int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
     dup2(in, STDIN_FILENO);
