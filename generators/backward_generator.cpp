@@ -87,7 +87,7 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
             dv(channel, key) += way.dv(channel, key, way.sections.x);
         }
         dbias(key, row) = Internal::make_const(type, 0);
-        if (has_term("bias")) {
+        if (names_term(terms, "bias")) {
             for (GradientTile &way : ways) {
                 dbias(key, row) = way.dscores(key, row, way.sections.x)[way.dscores.outputs() - 1];
             }
@@ -105,29 +105,12 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
  private:
     Var channel{"channel"}, row{"row"}, key{"key"};
 
-    bool has_term(const std::string &name) const {
-        return ("+" + terms.value() + "+").find("+" + name + "+") != std::string::npos;
-    }
-
     ScoreTerms chosen_terms() {
-        ScoreTerms list;
-        if (has_term("softcap")) {
-            list.push_back(softcap_term(cast(Type(dtype), softcap)));
-        }
-        if (has_term("alibi")) {
-            list.push_back(alibi_term(cast(Type(dtype), alibi_slope), diagonal_offset));
-        }
-        if (has_term("bias")) {
-            Func by_row("bias_by_row");
-            by_row(row, key) = bias(key, row);
-            list.push_back(bias_term(by_row));
-        }
-        if (has_term("mask")) {
-            Func by_row("mask_by_row");
-            by_row(row, key) = mask(key, row);
-            list.push_back(mask_term(by_row));
-        }
-        return list;
+        const Type type = dtype;
+        return named_terms(terms, "by_row",
+                           {cast(type, softcap), cast(type, alibi_slope), diagonal_offset,
+                            [=](const Expr &row, const Expr &key) { return bias(key, row); },
+                            [=](const Expr &row, const Expr &key) { return mask(key, row); }});
     }
 
     // The runtime hands over views that start at 0.

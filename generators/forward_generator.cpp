@@ -92,32 +92,13 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
  private:
     Var row{"row"}, channel{"channel"};
 
-    bool has_term(const std::string &name) const {
-        return ("+" + terms.value() + "+").find("+" + name + "+") != std::string::npos;
-    }
-
-    // The terms of one segment; what they read from memory are Funcs of its own.
+    // The terms of one segment.
     ScoreTerms chosen_terms(const std::string &segment, const Expr &last_row) {
         const Type type = dtype;
-        const Var key("key");
-        ScoreTerms list;
-        if (has_term("softcap")) {
-            list.push_back(softcap_term(cast(type, softcap)));
-        }
-        if (has_term("alibi")) {
-            list.push_back(alibi_term(cast(type, alibi_slope), diagonal_offset));
-        }
-        if (has_term("bias")) {
-            Func tile("bias_" + segment);
-            tile(row, key) = bias(key, min(row, last_row));
-            list.push_back(bias_term(tile));
-        }
-        if (has_term("mask")) {
-            Func tile("mask_" + segment);
-            tile(row, key) = mask(key, min(row, last_row));
-            list.push_back(mask_term(tile));
-        }
-        return list;
+        return named_terms(terms, segment,
+                           {cast(type, softcap), cast(type, alibi_slope), diagonal_offset,
+                            [=](const Expr &row, const Expr &key) { return bias(key, min(row, last_row)); },
+                            [=](const Expr &row, const Expr &key) { return mask(key, min(row, last_row)); }});
     }
 
     // The runtime hands over cropped views that start at 0.

@@ -60,6 +60,25 @@ ScoreTerm position_term(const Expr &lo_offset, const Expr &hi_offset, const Expr
     return term;
 }
 
+bool names_term(const std::string &names, const std::string &name) {
+    return ("+" + names + "+").find("+" + name + "+") != std::string::npos;
+}
+
+ScoreTerms named_terms(const std::string &names, const std::string &segment, const TermArguments &arguments) {
+    const Var row("row"), key("key");
+    const auto tile = [&](const std::string &what, const TermArguments::Read &read) {
+        Func f(what + "_" + segment);
+        f(row, key) = read(row, key);
+        return f;
+    };
+    ScoreTerms list;
+    if (names_term(names, "softcap")) list.push_back(softcap_term(arguments.softcap));
+    if (names_term(names, "alibi")) list.push_back(alibi_term(arguments.alibi_slope, arguments.diagonal_offset));
+    if (names_term(names, "bias")) list.push_back(bias_term(tile("bias", arguments.bias)));
+    if (names_term(names, "mask")) list.push_back(mask_term(tile("mask", arguments.mask)));
+    return list;
+}
+
 Expr apply_terms(const ScoreTerms &terms, Expr score, const ScoreIndex &at) {
     for (const ScoreTerm &term : terms) {
         if (term.value) {

@@ -1,6 +1,6 @@
 // What happens to a score between the dot product and the softmax, as a list of small composable terms.
 // Order: dot product * softmax_scale, soft cap, ALiBi, bias, masks. A term of your own is one more function that
-// returns a ScoreTerm; append it to the list in the generator.
+// returns a ScoreTerm, and a line in `named_terms`.
 #pragma once
 
 #include <Halide.h>
@@ -44,6 +44,20 @@ ScoreTerm bias_term(const Halide::Func &bias);
 ScoreTerm mask_term(const Halide::Func &mask);
 // row + lo_offset <= key <= row + hi_offset and key < key_count: causal, window and key length in one.
 ScoreTerm position_term(const Halide::Expr &lo_offset, const Halide::Expr &hi_offset, const Halide::Expr &key_count);
+
+// What the named terms take. bias(row, key) and mask(row, key) read one element.
+struct TermArguments {
+    using Read = std::function<Halide::Expr(const Halide::Expr &row, const Halide::Expr &key)>;
+
+    Halide::Expr softcap, alibi_slope, diagonal_offset;
+    Read bias, mask;
+};
+
+// Whether `names`, joined by '+', hold one.
+bool names_term(const std::string &names, const std::string &name);
+// The terms that are named, in the order of the definition, without position. What they read are Funcs called after
+// `segment`.
+ScoreTerms named_terms(const std::string &names, const std::string &segment, const TermArguments &arguments);
 
 // The score after all terms, and the derivative of that by the score before them.
 Halide::Expr apply_terms(const ScoreTerms &, Halide::Expr score, const ScoreIndex &);
