@@ -2,11 +2,10 @@
 // options, layouts; and against differences of exact attention, which know nothing of any gradient formula.
 #include "support/gradient.h"
 #include "support/options.h"
+#include "support/random_problem.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <random>
 
 namespace flashwright::test {
 
@@ -113,55 +112,18 @@ TEST_P(Backward, StaysInsideItsBuffers) {
     }
 }
 
-// FLASHWRIGHT_TEST_SEED and FLASHWRIGHT_TEST_RANDOM change what is drawn and how much of it.
 TEST_P(Backward, RandomShapesAndOptions) {
-    const char *seed = std::getenv("FLASHWRIGHT_TEST_SEED"), *count = std::getenv("FLASHWRIGHT_TEST_RANDOM");
-    std::mt19937_64 random(seed ? std::strtoull(seed, nullptr, 10) : 20240601);
-    const auto below = [&](std::int64_t n) {
-        return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
-    };
-    const auto chance = [&](int percent) { return below(100) < percent; };
-    const auto coverage = [&] {
-        Coverage c{chance(50), chance(50), chance(60), chance(30), 4};
-        if (!c.by_stride && !c.batch) c.rank = c.heads ? 3 : static_cast<int>(2 + below(3));
-        return c;
-    };
-    const auto form = [&](bool output) {
-        if (chance(75)) return Form::contiguous;
-        const Form forms[] = {Form::sequence_major, Form::row_gap,     Form::reversed, Form::odd_ones,
-                              Form::transposed,     Form::channel_gap, Form::shared};
-        return forms[below(output ? 6 : 7)];
-    };
-    const int problems = count ? std::atoi(count) : 150;
+    RandomProblems random;
+    const int problems = RandomProblems::count(150);
     for (int n = 0; n < problems; n++) {
-        const std::int64_t group = 1 + below(3), heads_kv = 1 + below(2);
-        const Shape shape{1 + below(2),
-                          group * heads_kv,
-                          heads_kv,
-                          1 + below(chance(30) ? 200 : 20),
-                          1 + below(chance(30) ? 300 : 60),
-                          1 + below(chance(20) ? 100 : 24),
-                          1 + below(chance(20) ? 100 : 24)};
-        Options o;
-        if (chance(30)) o.softmax_scale = static_cast<double>(below(200) - 100) / 200;
-        o.causal = chance(40);
-        if (chance(30))
-            o.diagonal = below(shape.seqlen_k + shape.seqlen_q) - shape.seqlen_q;
-        else if (chance(50))
-            o.align = kBottomRight;
-        if (chance(25)) o.window_left = below(shape.seqlen_k + 2) - 1;
-        if (chance(25)) o.window_right = below(shape.seqlen_k + 2) - 1;
-        if (chance(30))
-            o.key_fractions = {static_cast<double>(below(101)) / 100, static_cast<double>(below(101)) / 100};
-        const bool general = GetParam().terms.empty() ? chance(5) : chance(80);
-        if (general && chance(40)) o.softcap = 0.5 + static_cast<double>(below(100)) / 10;
-        if (general && chance(40)) o.bias = coverage(), o.bias_hides = chance(40);
-        if (general && chance(40)) o.mask = coverage();
-        if (general && chance(40)) o.alibi = true;
-        GradientProblem problem(GetParam().dtype, shape, o, {form(false), form(false), form(false), form(true)},
-                                {form(false), form(true), form(true), form(true)});
+        const Shape shape = random.shape();
+        const Options options = random.options(shape, !GetParam().terms.empty());
+        GradientProblem problem(
+            GetParam().dtype, shape, options,
+            {random.input_form(), random.input_form(), random.input_form(), random.output_form()},
+            {random.input_form(), random.output_form(), random.output_form(), random.output_form()});
         SCOPED_TRACE("problem " + std::to_string(n));
-        check(problem, static_cast<int>(1 + below(4)));
+        check(problem, static_cast<int>(1 + random.below(4)));
         if (HasFailure()) return;
     }
 }

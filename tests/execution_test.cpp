@@ -119,25 +119,51 @@ TEST(CallersMemory, FailureAtAnyCallIsAnErrorAndWritesNothing) {
     }
 }
 
-TEST(CallersMemory, MergeAndStepUseItToo) {
+namespace {
+
+// A call must use the caller's memory, give it back, and fail with nothing written where any allocation fails.
+template <typename Call>
+void expect_caller_memory(std::vector<Tensor *> outputs, Call call) {
+    CountingMemory whole;
+    ASSERT_TRUE(is_ok(call(whole.execution(2))));
+    EXPECT_EQ(whole.live, 0u);
+    EXPECT_GT(whole.allocations, 0);
+    for (int n = 0; n < whole.allocations; n++) {
+        CountingMemory memory;
+        memory.fail_at = n;
+        for (Tensor *output : outputs) output->poison();
+        EXPECT_EQ(call(memory.execution(2)).code, FLASHWRIGHT_OUT_OF_MEMORY);
+        for (const Tensor *output : outputs) EXPECT_TRUE(output->untouched());
+        EXPECT_EQ(memory.live, 0u);
+    }
+}
+
+}  // namespace
+
+TEST(CallersMemory, MergeUsesItToo) {
     const std::vector<std::int64_t> shape = {1, 2, 40, 20}, rows = {1, 2, 40};
     Tensor out_a(FLASHWRIGHT_F32, shape), out_b(FLASHWRIGHT_F32, shape), out(FLASHWRIGHT_F32, shape);
     Tensor lse_a(FLASHWRIGHT_F32, rows), lse_b(FLASHWRIGHT_F32, rows), lse(FLASHWRIGHT_F32, rows);
     fill_g(out_a, 1), fill_g(out_b, 2), fill_g(lse_a, 3), fill_g(lse_b, 4);
     const flashwright_merge_args args{out_a.view(), lse_a.view(), out_b.view(), lse_b.view(), out.view(), lse.view()};
-    CountingMemory whole;
-    flashwright_execution execution = whole.execution(2);
-    ASSERT_TRUE(is_ok(flashwright_merge(&args, &execution)));
-    EXPECT_EQ(whole.live, 0u);
-    for (int n = 0; n < whole.allocations; n++) {
-        CountingMemory memory;
-        memory.fail_at = n;
-        out.poison(), lse.poison();
-        execution = memory.execution(2);
-        EXPECT_EQ(flashwright_merge(&args, &execution).code, FLASHWRIGHT_OUT_OF_MEMORY);
-        EXPECT_TRUE(out.untouched() && lse.untouched());
-        EXPECT_EQ(memory.live, 0u);
-    }
+    expect_caller_memory({&out, &lse},
+                         [&](const flashwright_execution &execution) { return flashwright_merge(&args, &execution); });
+}
+
+TEST(CallersMemory, StepUsesItToo) {
+    const std::vector<std::int64_t> rows = {1, 2, 40}, of_acc = {1, 2, 40, 20};
+    Tensor scores(FLASHWRIGHT_F32, {1, 2, 40, 30}), v(FLASHWRIGHT_F32, {1, 2, 30, 20});
+    Tensor m(FLASHWRIGHT_F32, rows), l(FLASHWRIGHT_F32, rows), acc(FLASHWRIGHT_F32, of_acc);
+    Tensor m_out(FLASHWRIGHT_F32, rows), l_out(FLASHWRIGHT_F32, rows), acc_out(FLASHWRIGHT_F32, of_acc);
+    fill_g(scores, 1), fill_g(v, 2), fill_g(m, 3), fill_g(acc, 4);
+    l.assign([](std::int64_t) { return 1.0; });
+    flashwright_step_args args{};
+    args.scores = scores.view(), args.v = v.view();
+    args.m = m.view(), args.l = l.view(), args.acc = acc.view();
+    args.m_out = m_out.view(), args.l_out = l_out.view(), args.acc_out = acc_out.view();
+    expect_caller_memory({&m_out, &l_out, &acc_out}, [&](const flashwright_execution &execution) {
+        return flashwright_online_softmax_step(&args, &execution);
+    });
 }
 
 TEST(Threads, CallsFromSeveralThreadsAtOnce) {

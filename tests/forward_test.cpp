@@ -1,10 +1,9 @@
 // Every forward kernel that can run here, over shapes with tails on every axis, options and layouts.
 #include "support/kernels.h"
 #include "support/options.h"
+#include "support/random_problem.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <random>
 
 namespace flashwright::test {
 
@@ -130,58 +129,36 @@ TEST_P(Forward, StaysInsideItsBuffers) {
     }
 }
 
-// FLASHWRIGHT_TEST_SEED and FLASHWRIGHT_TEST_RANDOM change what is drawn and how much of it.
 TEST_P(Forward, RandomShapesAndOptions) {
-    const KernelCase &kernel = GetParam();
-    const char *seed = std::getenv("FLASHWRIGHT_TEST_SEED"), *count = std::getenv("FLASHWRIGHT_TEST_RANDOM");
-    std::mt19937_64 random(seed ? std::strtoull(seed, nullptr, 10) : 20240601);
-    const auto below = [&](std::int64_t n) {
-        return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
-    };
-    const auto chance = [&](int percent) { return below(100) < percent; };
-    const auto coverage = [&] {
-        Coverage c{chance(50), chance(50), chance(60), chance(50)};
-        if (chance(20)) c.key_stride = chance(50) ? 2 : -1;
-        if (!c.by_stride && !c.batch) c.rank = c.heads ? 3 : static_cast<int>(2 + below(3));
-        return c;
-    };
-    const auto form = [&](bool output) {
-        if (chance(75)) return Form::contiguous;
-        const Form forms[] = {Form::sequence_major, Form::row_gap,     Form::reversed, Form::odd_ones,
-                              Form::transposed,     Form::channel_gap, Form::shared};
-        return forms[below(output ? 6 : 7)];
-    };
-    const int problems = count ? std::atoi(count) : 300;
+    RandomProblems random;
+    const int problems = RandomProblems::count(300);
     for (int n = 0; n < problems; n++) {
-        const std::int64_t group = 1 + below(3), heads_kv = 1 + below(2);
-        Shape shape{1 + below(2),
-                    group * heads_kv,
-                    heads_kv,
-                    1 + below(chance(30) ? 100 : 20),
-                    1 + below(chance(30) ? 300 : 60),
-                    1 + below(chance(20) ? 100 : 24),
-                    1 + below(chance(20) ? 100 : 24)};
-        if (chance(90)) shape = fitting(shape);
-        Options o;
-        if (chance(30)) o.softmax_scale = static_cast<double>(below(200) - 100) / 200;
-        o.causal = chance(40);
-        if (chance(30))
-            o.diagonal = below(shape.seqlen_k + shape.seqlen_q) - shape.seqlen_q;
-        else if (chance(50))
-            o.align = chance(70) ? kBottomRight : kTopLeft;
-        if (chance(25)) o.window_left = below(shape.seqlen_k + 2) - 1;
-        if (chance(25)) o.window_right = below(shape.seqlen_k + 2) - 1;
-        if (chance(30))
-            o.key_fractions = {static_cast<double>(below(101)) / 100, static_cast<double>(below(101)) / 100};
-        const bool general = kernel.terms.empty() ? chance(5) : chance(80);
-        if (general && chance(40)) o.softcap = 0.5 + static_cast<double>(below(100)) / 10;
-        if (general && chance(40)) o.bias = coverage(), o.bias_hides = chance(40);
-        if (general && chance(40)) o.mask = coverage();
-        if (general && chance(40)) o.alibi = true;
-        Problem problem(kernel.dtype, shape, o, {form(false), form(false), form(false), form(true)});
+        Shape shape = random.shape();
+        if (random.chance(90)) shape = fitting(shape);
+        const Options options = random.options(shape, !GetParam().terms.empty());
+        Problem problem(GetParam().dtype, shape, options,
+                        {random.input_form(), random.input_form(), random.input_form(), random.output_form()});
         SCOPED_TRACE("problem " + std::to_string(n));
-        check(problem, static_cast<int>(1 + below(3)));
+        check(problem, static_cast<int>(1 + random.below(3)));
         if (HasFailure()) return;  // the first one is enough to reproduce
+    }
+}
+
+// The library's own choice, which hands the rows that fill no tile to another kernel.
+TEST_P(Forward, LeftOverRows) {
+    const KernelCase &kernel = GetParam();
+    const Options causal = options_with([](Options &o) { o.causal = true, o.align = kBottomRight; });
+    for (const Options &options : {Options{}, causal, everything()}) {
+        for (std::int64_t rest : {1, 2, 7, 8, 9, 15, 16, 17, 31, 33}) {
+            const std::int64_t rows = kernel.block_q + rest, keys = kernel.tile_k + rest + 40;
+            for (Form form : {Form::contiguous, Form::sequence_major}) {
+                Problem problem(kernel.dtype, fitting({1, 2, 1, rows, keys, 24, 40}), options,
+                                {form, form, form, form});
+                SCOPED_TRACE(kernel.isa + ": " + problem.describe());
+                ASSERT_TRUE(is_ok(run(problem, with_isa(kernel.isa.c_str()))));
+                EXPECT_TRUE(outputs_match(problem, exact_forward(problem)));
+            }
+        }
     }
 }
 

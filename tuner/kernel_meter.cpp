@@ -29,7 +29,7 @@ KernelMeter::KernelMeter(const std::string &op, const ShapeSpec &shape, flashwri
     : measured_(make_measured_call(op, shape, dtype)),
       execution_(execution),
       best_isa_(widest_usable_isa()),
-      threads_(execution.threads > 0 ? execution.threads : default_threads()),
+      threads_(execution.threads > 0 ? execution.threads : flashwright_default_threads()),
       bytes_(measured_->elements() * (dtype == FLASHWRIGHT_F64 ? 8.0 : 4.0)) {
     const flashwright_kernel_info kernel = flashwright_kernel(measured_->kernel(execution_));
     kernel_ = kernel.name;

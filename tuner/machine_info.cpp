@@ -67,10 +67,4 @@ std::int64_t last_cache_bytes() {
     return largest;
 }
 
-int default_threads() {
-    const char *text = std::getenv("FLASHWRIGHT_THREADS");
-    const int threads = text != nullptr ? std::atoi(text) : 0;
-    return threads > 0 ? threads : usable_processors();
-}
-
 }  // namespace flashwright

@@ -22,7 +22,4 @@ struct MachineInfo {
 MachineInfo machine_info();
 std::int64_t last_cache_bytes();  // 0 if it is not known
 
-// Threads that a call uses when nothing is said, as in flashwright_execution: FLASHWRIGHT_THREADS, else the processors.
-int default_threads();
-
 }  // namespace flashwright

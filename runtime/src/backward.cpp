@@ -10,24 +10,6 @@
 namespace flashwright {
 namespace {
 
-unsigned needed_terms(const ForwardProblem &problem) {
-    return (problem.softcap != 0.0 ? unsigned{kSoftcap} : 0U) | (problem.alibi_slopes.given ? unsigned{kAlibi} : 0U) |
-           (problem.bias.given ? unsigned{kBias} : 0U) | (problem.mask.given ? unsigned{kMask} : 0U);
-}
-
-KernelRequest kernel_request(const ForwardProblem &problem) {
-    KernelRequest request;
-    request.op = Op::backward;
-    request.dtype = problem.dtype;
-    request.terms = needed_terms(problem);
-    request.seqlen_q = problem.seqlen_q;
-    request.seqlen_k = problem.seqlen_k;
-    request.head_dim = problem.head_dim;
-    request.head_dim_v = problem.head_dim_v;
-    request.causal = problem.causal;
-    return request;
-}
-
 flashwright_status check_all_reaches(const BackwardProblem &problem, std::int64_t rows) {
     const ForwardProblem &p = problem.forward;
     for (const StridedTensor *view : {&p.q, &problem.dout, &problem.dq, &p.bias, &p.mask}) {
@@ -76,7 +58,7 @@ flashwright_status flashwright_backward(const flashwright_backward_args *args, c
     KernelChoice choice;
     flashwright_status status = validate_backward(args, true, &problem);
     if (!failed(status)) status = validate_execution(execution, &checked);
-    if (!failed(status)) status = choose_kernel(kernel_request(problem.forward), checked, &choice);
+    if (!failed(status)) status = choose_kernel(attention_request(Op::backward, problem.forward), checked, &choice);
     if (failed(status)) return status;
     const Kernel &kernel = kKernels[choice.index];
     return problem.forward.dtype == FLASHWRIGHT_F64 ? run_backward<double>(problem, kernel, checked)
@@ -88,16 +70,9 @@ flashwright_status flashwright_backward_choice(const flashwright_backward_args *
                                                size_t reason_size) {
     BackwardProblem problem;
     flashwright_execution checked;
-    KernelChoice choice;
-    if (kernel != nullptr) *kernel = -1;
-    if (reason != nullptr && reason_size > 0) reason[0] = '\0';
+    clear_choice(kernel, reason, reason_size);
     flashwright_status status = validate_backward(args, false, &problem);
     if (!failed(status)) status = validate_execution(execution, &checked);
     if (failed(status)) return status;
-    const KernelRequest request = kernel_request(problem.forward);
-    status = choose_kernel(request, checked, &choice);
-    if (failed(status)) return status;
-    if (kernel != nullptr) *kernel = choice.index;
-    if (reason != nullptr) describe_choice(request, choice, reason, reason_size);
-    return status;
+    return report_choice(attention_request(Op::backward, problem.forward), checked, kernel, reason, reason_size);
 }

@@ -25,18 +25,6 @@ int usable_processors() {
     return static_cast<int>(std::clamp(sysconf(_SC_NPROCESSORS_ONLN), 1L, long{kMaxThreads}));
 }
 
-// What threads = 0 means, or 0 when FLASHWRIGHT_THREADS is no number. Decided once.
-int default_threads() {
-    static const int threads = [] {
-        const char *text = std::getenv("FLASHWRIGHT_THREADS");
-        if (text == nullptr || text[0] == '\0') return usable_processors();
-        char *end = nullptr;
-        const long value = std::strtol(text, &end, 10);
-        return *end == '\0' && value >= 1 && value <= kMaxThreads ? static_cast<int>(value) : 0;
-    }();
-    return threads;
-}
-
 }  // namespace
 
 flashwright_status validate_execution(const flashwright_execution *given, flashwright_execution *execution) {
@@ -46,7 +34,7 @@ flashwright_status validate_execution(const flashwright_execution *given, flashw
                            execution->threads);
     }
     if (execution->threads == 0) {
-        execution->threads = default_threads();
+        execution->threads = flashwright_default_threads();
         if (execution->threads == 0) {
             return make_status(FLASHWRIGHT_INVALID_ARGUMENT,
                                "environment variable FLASHWRIGHT_THREADS: expected a number from 1 to %d", kMaxThreads);
@@ -100,3 +88,14 @@ void run_workers(const flashwright_execution &execution, std::int64_t workers,
 }
 
 }  // namespace flashwright
+
+int32_t flashwright_default_threads() {
+    static const int threads = [] {
+        const char *text = std::getenv("FLASHWRIGHT_THREADS");
+        if (text == nullptr || text[0] == '\0') return flashwright::usable_processors();
+        char *end = nullptr;
+        const long value = std::strtol(text, &end, 10);
+        return *end == '\0' && value >= 1 && value <= flashwright::kMaxThreads ? static_cast<int>(value) : 0;
+    }();
+    return threads;
+}

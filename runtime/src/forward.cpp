@@ -20,22 +20,9 @@ namespace {
 constexpr double kZeroBias = 0.0;
 constexpr std::uint8_t kSeen = 1;
 
-unsigned needed_terms(const ForwardProblem &problem) {
-    return (problem.softcap != 0.0 ? unsigned{kSoftcap} : 0U) | (problem.alibi_slopes.given ? unsigned{kAlibi} : 0U) |
-           (problem.bias.given ? unsigned{kBias} : 0U) | (problem.mask.given ? unsigned{kMask} : 0U);
-}
-
 KernelRequest kernel_request(const ForwardProblem &problem, const flashwright_execution &execution) {
-    KernelRequest request;
-    request.op = Op::forward;
-    request.dtype = problem.dtype;
-    request.terms = needed_terms(problem);
+    KernelRequest request = attention_request(Op::forward, problem);
     request.portable_only = execution.key_block > 0;
-    request.seqlen_q = problem.seqlen_q;
-    request.seqlen_k = problem.seqlen_k;
-    request.head_dim = problem.head_dim;
-    request.head_dim_v = problem.head_dim_v;
-    request.causal = problem.causal;
     for (const StridedTensor *view : {&problem.q, &problem.k, &problem.v, &problem.out}) {
         request.unit_channel_strides = request.unit_channel_strides && view->strides[kChannel] == 1;
     }
@@ -233,18 +220,9 @@ flashwright_status flashwright_forward_choice(const flashwright_forward_args *ar
                                               size_t reason_size) {
     ForwardProblem problem;
     flashwright_execution checked;
-    KernelChoice choice;
-    KernelRequest request;
-    if (kernel != nullptr) *kernel = -1;
-    if (reason != nullptr && reason_size > 0) reason[0] = '\0';
+    clear_choice(kernel, reason, reason_size);
     flashwright_status status = validate_forward(args, false, &problem);
     if (!failed(status)) status = validate_execution(execution, &checked);
-    if (!failed(status)) {
-        request = kernel_request(problem, checked);
-        status = choose_kernel(request, checked, &choice);
-    }
     if (failed(status)) return status;
-    if (kernel != nullptr) *kernel = choice.index;
-    if (reason != nullptr) describe_choice(request, choice, reason, reason_size);
-    return status;
+    return report_choice(kernel_request(problem, checked), checked, kernel, reason, reason_size);
 }

@@ -149,6 +149,37 @@ flashwright_status choose_by_name(const KernelRequest &request, const flashwrigh
     return ok_status();
 }
 
+void describe_choice(const KernelRequest &request, const KernelChoice &choice, char *text, std::size_t size) {
+    if (size == 0) return;
+    text[0] = '\0';
+    const Kernel &kernel = kKernels[choice.index];
+    append(text, size, "%s: ", kernel.name);
+    switch (choice.why) {
+        case KernelChoice::Why::forced:
+            append(text, size, "asked for by name");
+            break;
+        case KernelChoice::Why::exact_row:
+            append(text, size, "tuned for this shape, %.3g of the default's time", choice.row->ratio);
+            break;
+        case KernelChoice::Why::nearest_row:
+            append(text, size,
+                   "tuned for the nearest shape, seqlen_q %" PRId64 ", seqlen_k %" PRId64 ", head_dim %" PRId64,
+                   choice.row->seqlen_q, choice.row->seqlen_k, choice.row->head_dim);
+            break;
+        case KernelChoice::Why::default_variant:
+            append(text, size, "the default of %s; no shape within a factor of 4 was tuned", kernel.isa);
+            break;
+        case KernelChoice::Why::portable:
+            append(text, size, "the portable kernel of %s", kernel.isa);
+            if (choice.obstacle != nullptr)
+                append(text, size, "; a tuned one cannot take this call: %s", choice.obstacle);
+            break;
+    }
+    if (choice.last_index != choice.index)
+        append(text, size, "; the last rows by %s", kKernels[choice.last_index].name);
+    if (request.terms != 0) append(text, size, "; holds the score terms %s", kernel.terms_text);
+}
+
 }  // namespace
 
 const char *op_name(Op op) {
@@ -214,35 +245,34 @@ flashwright_status choose_kernel(const KernelRequest &request, const flashwright
                        choice->obstacle != nullptr ? choice->obstacle : "");
 }
 
-void describe_choice(const KernelRequest &request, const KernelChoice &choice, char *text, std::size_t size) {
-    if (size == 0) return;
-    text[0] = '\0';
-    const Kernel &kernel = kKernels[choice.index];
-    append(text, size, "%s: ", kernel.name);
-    switch (choice.why) {
-        case KernelChoice::Why::forced:
-            append(text, size, "asked for by name");
-            break;
-        case KernelChoice::Why::exact_row:
-            append(text, size, "tuned for this shape, %.3g of the default's time", choice.row->ratio);
-            break;
-        case KernelChoice::Why::nearest_row:
-            append(text, size,
-                   "tuned for the nearest shape, seqlen_q %" PRId64 ", seqlen_k %" PRId64 ", head_dim %" PRId64,
-                   choice.row->seqlen_q, choice.row->seqlen_k, choice.row->head_dim);
-            break;
-        case KernelChoice::Why::default_variant:
-            append(text, size, "the default of %s; no shape within a factor of 4 was tuned", kernel.isa);
-            break;
-        case KernelChoice::Why::portable:
-            append(text, size, "the portable kernel of %s", kernel.isa);
-            if (choice.obstacle != nullptr)
-                append(text, size, "; a tuned one cannot take this call: %s", choice.obstacle);
-            break;
-    }
-    if (choice.last_index != choice.index)
-        append(text, size, "; the last rows by %s", kKernels[choice.last_index].name);
-    if (request.terms != 0) append(text, size, "; holds the score terms %s", kernel.terms_text);
+KernelRequest attention_request(Op op, const ForwardProblem &problem) {
+    KernelRequest request;
+    request.op = op;
+    request.dtype = problem.dtype;
+    request.terms = (problem.softcap != 0.0 ? unsigned{kSoftcap} : 0U) |
+                    (problem.alibi_slopes.given ? unsigned{kAlibi} : 0U) | (problem.bias.given ? unsigned{kBias} : 0U) |
+                    (problem.mask.given ? unsigned{kMask} : 0U);
+    request.seqlen_q = problem.seqlen_q;
+    request.seqlen_k = problem.seqlen_k;
+    request.head_dim = problem.head_dim;
+    request.head_dim_v = problem.head_dim_v;
+    request.causal = problem.causal;
+    return request;
+}
+
+void clear_choice(std::int32_t *kernel, char *reason, std::size_t reason_size) {
+    if (kernel != nullptr) *kernel = -1;
+    if (reason != nullptr && reason_size > 0) reason[0] = '\0';
+}
+
+flashwright_status report_choice(const KernelRequest &request, const flashwright_execution &execution,
+                                 std::int32_t *kernel, char *reason, std::size_t reason_size) {
+    KernelChoice choice;
+    const flashwright_status status = choose_kernel(request, execution, &choice);
+    if (failed(status)) return status;
+    if (kernel != nullptr) *kernel = choice.index;
+    if (reason != nullptr) describe_choice(request, choice, reason, reason_size);
+    return status;
 }
 
 }  // namespace flashwright

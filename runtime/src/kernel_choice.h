@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "kernel_abi.h"
-#include "tensor_view.h"
+#include "validate.h"
 
 namespace flashwright {
 
@@ -22,6 +22,8 @@ struct KernelRequest {
     bool causal = false;
     bool unit_channel_strides = true;  // of q, k, v and out
 };
+
+KernelRequest attention_request(Op op, const ForwardProblem &problem);
 
 struct KernelChoice {
     int index = -1;  // into kKernels
@@ -43,8 +45,11 @@ flashwright_status choose_kernel(const KernelRequest &request, const flashwright
 // tile that holds them.
 const Kernel &left_over_kernel(const KernelRequest &request, const Kernel &usual);
 
-// The choice in one line.
-void describe_choice(const KernelRequest &request, const KernelChoice &choice, char *text, std::size_t size);
+// What flashwright_forward_choice and flashwright_backward_choice answer: the kernel's index and the reason in one
+// line; -1 and "" until there is a choice. Either may be null.
+void clear_choice(std::int32_t *kernel, char *reason, std::size_t reason_size);
+flashwright_status report_choice(const KernelRequest &request, const flashwright_execution &execution,
+                                 std::int32_t *kernel, char *reason, std::size_t reason_size);
 
 // forward, backward, merge, step.
 const char *op_name(Op op);

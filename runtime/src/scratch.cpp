@@ -41,7 +41,6 @@ void *Scratch::allocate(std::uint64_t bytes) {
         overflows.fetch_add(1, std::memory_order_relaxed);
     }
     used_ += needed;
-    high_water_ = std::max(high_water_, used_);
     return block;
 }
 

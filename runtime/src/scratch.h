@@ -25,16 +25,12 @@ class Scratch {
     void free(void *block);
     void reset();
 
-    // The most bytes taken between two resets, those of malloc included.
-    std::uint64_t high_water() const { return high_water_; }
-
  private:
     struct Overflow;
 
     char *memory_;
     std::uint64_t capacity_;
     std::uint64_t used_ = 0;
-    std::uint64_t high_water_ = 0;
     Overflow *overflow_ = nullptr;
 };
 

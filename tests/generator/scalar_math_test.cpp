@@ -80,8 +80,8 @@ void check_ends() {
     const T infinity = std::numeric_limits<T>::infinity(), lowest = std::numeric_limits<T>::lowest();
     const std::vector<T> got = evaluate<T>(
         exp_nonpositive, {0, T(-0.0), -infinity, lowest, T(-1e30), T(-1000), std::numeric_limits<T>::quiet_NaN()});
-    EXPECT_NEAR(got[0], 1, 2 * std::numeric_limits<T>::epsilon() * 100);
-    EXPECT_EQ(got[0], got[1]);
+    EXPECT_EQ(got[0], 1);
+    EXPECT_EQ(got[1], 1);
     for (int n : {2, 3, 4, 5}) EXPECT_EQ(got[static_cast<std::size_t>(n)], 0) << n;
     EXPECT_TRUE(std::isnan(got[6]));
 }

@@ -88,7 +88,8 @@ typedef struct flashwright_execution {
     int32_t threads;    /* 0: FLASHWRIGHT_THREADS, else the processors this process may use; at most 1024 */
     const char *isa;    /* NULL: the best usable that FLASHWRIGHT_ISA allows; a name (see flashwright_isa) forces one */
     const char *kernel; /* NULL: chosen by shape; a name from flashwright_kernel_info forces one */
-    int64_t key_block;  /* forward only. 0: the kernel's own; N >= 1 forces N keys a block, by the portable kernel */
+    int64_t key_block;  /* 0: the kernel's own; N >= 1 forces N keys a block, by the portable kernel. Of forward alone:
+                           others check it and go on without */
     /* Caller's thread pool: run task(task_context, index) for index 0 <= index < count, on any threads, each once, and
      * return when all are done. `count` is at most `threads`, and less where a call is too small to share. The tasks
      * share out the work among themselves, so they may also run one after the other. NULL: the library's threads. */
@@ -187,6 +188,9 @@ typedef struct flashwright_kernel_info {
 FLASHWRIGHT_API const char *flashwright_version(void);
 /* The configuration the kernels were built from, and its files. */
 FLASHWRIGHT_API const char *flashwright_config_json(void);
+/* What threads = 0 means: FLASHWRIGHT_THREADS, else the processors this process may use. 0 where FLASHWRIGHT_THREADS is
+ * no number from 1 to 1024. Decided once. */
+FLASHWRIGHT_API int32_t flashwright_default_threads(void);
 FLASHWRIGHT_API int32_t flashwright_isa_count(void);
 FLASHWRIGHT_API flashwright_isa_info flashwright_isa(int32_t index); /* best last; zeroed when out of range */
 FLASHWRIGHT_API int32_t flashwright_kernel_count(void);
