@@ -242,7 +242,7 @@ TEST_P(GradientCases, SameBytesForAnyThreads) {
             });
             run_it(p, 1);
             const std::string expected = p.output_bytes();
-            for (int n = 0; n < 20; n++) {
+            for (int n = 0; n < 8; n++) {
                 const int threads[] = {1, 2, 3, 7};
                 run_it(p, threads[n % 4]);
                 EXPECT_TRUE(p.output_bytes() == expected) << threads[n % 4] << " threads, " << p.describe();
