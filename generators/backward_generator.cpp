@@ -1,5 +1,6 @@
 #include "../schedules/cpu_gradient.h"
 #include "attention_gradient.h"
+#include "output_loads.h"
 #include "scratch_memory.h"
 
 #include <Halide.h>
@@ -100,7 +101,10 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
         }
     }
 
-    void schedule() { allocate_from_scratch(get_pipeline()); }
+    void schedule() {
+        load_outputs_unaligned(get_pipeline());
+        allocate_from_scratch(get_pipeline());
+    }
 
  private:
     Var channel{"channel"}, row{"row"}, key{"key"};

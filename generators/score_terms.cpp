@@ -9,7 +9,6 @@ using Halide::Internal::make_const;
 
 ScoreTerm softcap_term(const Expr &cap) {
     ScoreTerm term;
-    term.name = "softcap";
     const Expr off = cap == make_const(cap.type(), 0);
     term.unused = off;
     const Expr divisor = select(off, make_const(cap.type(), 1), cap);
@@ -25,7 +24,6 @@ ScoreTerm softcap_term(const Expr &cap) {
 
 ScoreTerm alibi_term(const Expr &slope, const Expr &diagonal_offset) {
     ScoreTerm term;
-    term.name = "alibi";
     term.value = [=](const Expr &score, const ScoreIndex &at) {
         return score - slope * cast(score.type(), abs(at.key - (at.row + diagonal_offset)));
     };
@@ -34,7 +32,6 @@ ScoreTerm alibi_term(const Expr &slope, const Expr &diagonal_offset) {
 
 ScoreTerm bias_term(const Func &bias) {
     ScoreTerm term;
-    term.name = "bias";
     term.value = [=](const Expr &score, const ScoreIndex &at) { return score + bias(at.row, at.key); };
     term.seen = [=](const ScoreIndex &at) { return !is_negative_infinity(bias(at.row, at.key)); };
     term.seen_from_memory = true;
@@ -44,7 +41,6 @@ ScoreTerm bias_term(const Func &bias) {
 
 ScoreTerm mask_term(const Func &mask) {
     ScoreTerm term;
-    term.name = "mask";
     term.seen = [=](const ScoreIndex &at) { return mask(at.row, at.key) != cast<uint8_t>(0); };
     term.seen_from_memory = true;
     term.reads = {mask};
@@ -53,7 +49,6 @@ ScoreTerm mask_term(const Func &mask) {
 
 ScoreTerm position_term(const Expr &lo_offset, const Expr &hi_offset, const Expr &key_count) {
     ScoreTerm term;
-    term.name = "position";
     term.seen = [=](const ScoreIndex &at) {
         return at.key >= at.row + lo_offset && at.key <= min(at.row + hi_offset, key_count - 1);
     };

@@ -17,7 +17,6 @@ struct ScoreIndex {
 };
 
 struct ScoreTerm {
-    std::string name;
     // The score after this term, from the score before it. Undefined: the term only hides.
     std::function<Halide::Expr(const Halide::Expr &score, const ScoreIndex &)> value;
     // d value / d score, from the score before this term. Undefined: 1.

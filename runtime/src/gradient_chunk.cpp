@@ -160,8 +160,7 @@ void GradientChunk<T>::run_tile(KeyHead &head, std::int64_t query_head, const Gr
     dv.set_memory(dv_ + first_key * sizes_.head_dim_v, dtype, sizes_.head_dim_v, keys, sizes_.head_dim_v);
     const bool with_dbias = problem_.dbias.given;
     dbias.set_memory(dbias_, dtype, with_dbias ? keys : 0, with_dbias ? rows : 0, sizes_.block_k);
-    const bool dq_in_place = usable_in_place(problem_.dq, sizes_.head_dim, tile) &&
-                             rows_aligned(problem_.dq, head.batch, query_head, tile.row_begin);
+    const bool dq_in_place = usable_in_place(problem_.dq, sizes_.head_dim, tile);
     if (dq_in_place) {
         dq.set_matrix(problem_.dq, head.batch, query_head);
         dq.move_to(tile.row_begin, rows);
@@ -184,15 +183,6 @@ void GradientChunk<T>::run_tile(KeyHead &head, std::int64_t query_head, const Gr
         add(dq_, sizes_.head_dim, row_count, HeadMatrix<T>(problem_.dq, head.batch, query_head), tile.row_begin);
     }
     if (with_dbias) add_dbias(head.batch, query_head, tile);
-}
-
-template <typename T>
-bool GradientChunk<T>::rows_aligned(const StridedTensor &view, std::int64_t batch, std::int64_t head,
-                                    std::int64_t row) const {
-    // Halide takes the rows of an output that it also reads to be aligned as its own memory is.
-    constexpr std::uintptr_t kVectorBytes = 64;
-    return reinterpret_cast<std::uintptr_t>(view.at(batch, head, row)) % kVectorBytes == 0 &&
-           view.row_bytes() % static_cast<std::int64_t>(kVectorBytes) == 0;
 }
 
 template <typename T>

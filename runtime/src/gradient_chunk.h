@@ -39,7 +39,6 @@ class GradientChunk {
 
     // Whether a tile's rows can be used where they lie.
     bool usable_in_place(const StridedTensor &view, std::int64_t padded_channels, const GradientTileRange &tile) const;
-    bool rows_aligned(const StridedTensor &view, std::int64_t batch, std::int64_t head, std::int64_t row) const;
     void set_queries(TileBuffer *buffer, const StridedTensor &view, std::int64_t batch, std::int64_t head,
                      const GradientTileRange &tile, std::int64_t padded_channels, T *copy) const;
     template <typename E>
