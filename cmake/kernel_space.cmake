@@ -35,6 +35,7 @@ flashwright_isa(baseline x86_64 128 x86-64-linux)
 flashwright_isa(sse41 x86_64 128 x86-64-linux-sse41)
 flashwright_isa(avx2 x86_64 256 x86-64-linux-sse41-avx-avx2-f16c-fma)
 flashwright_isa(avx512 x86_64 512 x86-64-linux-sse41-avx-avx2-f16c-fma-avx512-avx512_skylake)
+flashwright_isa(neon aarch64 128 arm-64-linux)
 
 # Kernels bring no Halide runtime, check nothing (the library has) and carry their task's scratch memory along.
 set(FLASHWRIGHT_TARGET_FEATURES no_runtime-no_asserts-no_bounds_query-user_context)

@@ -26,10 +26,15 @@ function(flashwright_generator_arguments out name)
     set(${out} "${arguments}" PARENT_SCOPE)
 endfunction()
 
-# For the scripts that may have to build the generator program.
+# For the scripts that may have to build the generator program, which runs on the machine that builds.
+set(host_cxx "${CMAKE_CXX_COMPILER}")
+if(CMAKE_CROSSCOMPILING)
+    set(host_cxx c++)
+endif()
+set(FLASHWRIGHT_HOST_CXX "${host_cxx}" CACHE STRING "C++ compiler for the generator program")
 set(FLASHWRIGHT_GENERATOR_DEFINITIONS
     "-DCACHE=${FLASHWRIGHT_KERNEL_CACHE}" "-DHALIDE_DIR=${Halide_DIR}" -DHALIDE_VERSION=${Halide_VERSION}
-    "-DCXX=${CMAKE_CXX_COMPILER}" "-DNINJA=${CMAKE_MAKE_PROGRAM}" -DWERROR=${FLASHWRIGHT_WERROR}
+    "-DCXX=${FLASHWRIGHT_HOST_CXX}" "-DNINJA=${CMAKE_MAKE_PROGRAM}" -DWERROR=${FLASHWRIGHT_WERROR}
 )
 
 function(flashwright_add_kernel name)

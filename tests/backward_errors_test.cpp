@@ -1,5 +1,6 @@
 // Wrong arguments of backward, as in forward_errors_test.cpp; what it does without memory; packed gradients.
 #include "support/gradient.h"
+#include "support/kernels.h"
 
 #include <algorithm>
 #include <cmath>
@@ -98,13 +99,13 @@ const std::vector<WrongBackward> kWrongBackward = {
     {"causal", [](BackwardCall &c) { c.args.score.causal = 2; }, kInvalid, {"causal:", "2"}},
     {"softcap", [](BackwardCall &c) { c.args.score.softcap = kNaN; }, kInvalid, {"softcap:"}},
     {"kernel of forward",
-     [](BackwardCall &c) { c.execution.kernel = "forward_f32_baseline_v0"; },
+     [](BackwardCall &c) { c.execution.kernel = plainest_kernel("forward"); },
      kInvalid,
      {"kernel:", "backward"}},
     {"kernel without the terms",
-     [](BackwardCall &c) { c.execution.kernel = "backward_f32_baseline_v0"; },
+     [](BackwardCall &c) { c.execution.kernel = plainest_kernel("backward"); },
      kUnsupported,
-     {"backward_f32_baseline_v0", "term"}},
+     {plainest_kernel("backward"), "term"}},
     {"isa unknown", [](BackwardCall &c) { c.execution.isa = "mmx"; }, kInvalid, {"isa:", "mmx"}},
     {"threads", [](BackwardCall &c) { c.execution.threads = -9; }, kInvalid, {"threads:", "-9"}},
 };

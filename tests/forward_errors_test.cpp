@@ -228,32 +228,30 @@ const std::vector<WrongForward> kWrongForward = {
     // execution
     {"threads negative", [](ForwardCall &c) { c.execution.threads = -1; }, kInvalid, {"threads:", "-1"}},
     {"threads without end", [](ForwardCall &c) { c.execution.threads = 1025; }, kInvalid, {"threads:", "1024", "1025"}},
-    {"isa unknown", [](ForwardCall &c) { c.execution.isa = "avx3"; }, kInvalid, {"isa:", "avx2", "avx3"}},
-    {"isa empty", [](ForwardCall &c) { c.execution.isa = ""; }, kInvalid, {"isa:", "baseline"}},
+    {"isa unknown",
+     [](ForwardCall &c) { c.execution.isa = "avx3"; },
+     kInvalid,
+     {"isa:", flashwright_isa(0).name, "avx3"}},
+    {"isa empty", [](ForwardCall &c) { c.execution.isa = ""; }, kInvalid, {"isa:", flashwright_isa(0).name}},
     {"kernel unknown",
      [](ForwardCall &c) { c.execution.kernel = "forward_f32_pentium_v0"; },
      kInvalid,
      {"kernel:", "forward_f32_pentium_v0"}},
     {"kernel of merge",
-     [](ForwardCall &c) { c.execution.kernel = "merge_f32_baseline_v0"; },
+     [](ForwardCall &c) { c.execution.kernel = plainest_kernel("merge"); },
      kInvalid,
-     {"kernel:", "forward", "merge_f32_baseline_v0"}},
+     {"kernel:", "forward", plainest_kernel("merge")}},
     {"kernel of f64",
-     [](ForwardCall &c) { c.execution.kernel = "forward_softcap_alibi_bias_mask_f64_baseline_v0"; },
+     [](ForwardCall &c) { c.execution.kernel = plainest_kernel("forward", FLASHWRIGHT_F64, true); },
      kInvalid,
-     {"kernel:", "f32", "forward_softcap_alibi_bias_mask_f64_baseline_v0"}},
+     {"kernel:", "f32", plainest_kernel("forward", FLASHWRIGHT_F64, true)}},
     {"kernel without the terms",
-     [](ForwardCall &c) { c.execution.kernel = "forward_f32_baseline_v0"; },
+     [](ForwardCall &c) { c.execution.kernel = plainest_kernel("forward"); },
      kUnsupported,
-     {"kernel:", "forward_f32_baseline_v0"}},
-    {"kernel and isa",
-     [](ForwardCall
-            &c) { c.execution.kernel = "forward_softcap_alibi_bias_mask_f32_baseline_v0", c.execution.isa = "sse41"; },
-     kInvalid,
-     {"kernel", "isa", "sse41"}},
+     {"kernel:", plainest_kernel("forward")}},
     {"kernel and key_block",
      [](ForwardCall
-            &c) { c.execution.kernel = "forward_softcap_alibi_bias_mask_f32_baseline_v0", c.execution.key_block = 4; },
+            &c) { c.execution.kernel = plainest_kernel("forward", FLASHWRIGHT_F32, true), c.execution.key_block = 4; },
      kInvalid,
      {"key_block:", "kernel", "4"}},
     {"key_block negative", [](ForwardCall &c) { c.execution.key_block = -4; }, kInvalid, {"key_block:", "-4"}},
@@ -315,6 +313,14 @@ TEST(ForwardErrors, ChoiceReportsTheSame) {
                        {"isa:"});
         EXPECT_EQ(kernel, -1);
     }
+}
+
+TEST(ForwardErrors, KernelOfAnotherIsa) {
+    if (flashwright_isa_count() < 2) GTEST_SKIP() << "this architecture has one ISA";
+    ForwardCall call;
+    call.execution.kernel = plainest_kernel("forward", FLASHWRIGHT_F32, true);
+    call.execution.isa = flashwright_isa(1).name;
+    expect_message(flashwright_forward(&call.args, &call.execution), kInvalid, {"kernel", "isa", call.execution.isa});
 }
 
 // A message longer than its place is cut, not written past it.

@@ -12,31 +12,38 @@ namespace flashwright::test {
 namespace {
 
 const char *const kOps[] = {"forward", "backward", "merge", "step"};
-const char *const kIsas[] = {"baseline", "sse41", "avx2", "avx512"};
+// Of this architecture, and what the compiler's own CPU check says of this processor.
+struct KnownIsa {
+    const char *name;
+    bool usable;
+};
 
-// What the compiler's own CPU check says of this processor.
-bool processor_runs(const std::string &isa) {
-    if (isa == "baseline") return true;
-    if (isa == "sse41") return __builtin_cpu_supports("sse4.1");
+std::vector<KnownIsa> known_isas() {
+#if defined(__x86_64__)
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    if (isa == "avx2") return avx2;
-    return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512cd");
+    const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                        __builtin_cpu_supports("avx512cd");
+    return {{"baseline", true}, {"sse41", __builtin_cpu_supports("sse4.1") != 0}, {"avx2", avx2}, {"avx512", avx512}};
+#elif defined(__aarch64__)
+    return {{"neon", true}};
+#endif
 }
 
 }  // namespace
 
 TEST(Registry, ListsTheIsasBestLast) {
-    ASSERT_EQ(flashwright_isa_count(), 4);
-    for (int i = 0; i < 4; i++) {
+    const std::vector<KnownIsa> known = known_isas();
+    const int count = static_cast<int>(known.size());
+    ASSERT_EQ(flashwright_isa_count(), count);
+    for (int i = 0; i < count; i++) {
         const flashwright_isa_info info = flashwright_isa(i);
-        EXPECT_STREQ(info.name, kIsas[i]);
+        EXPECT_STREQ(info.name, known[static_cast<std::size_t>(i)].name);
         EXPECT_NE(std::string(info.description), "");
         EXPECT_EQ(std::string(info.features).empty(), i == 0) << info.features;
-        EXPECT_EQ(info.usable != 0, processor_runs(info.name)) << info.name;
+        EXPECT_EQ(info.usable != 0, known[static_cast<std::size_t>(i)].usable) << info.name;
     }
-    for (int index : {-1, 4, 1000}) EXPECT_EQ(flashwright_isa(index).name, nullptr);
+    for (int index : {-1, count, 1000}) EXPECT_EQ(flashwright_isa(index).name, nullptr);
 }
 
 // FLASHWRIGHT_EXPECT_ISA names the one that must be chosen, where the caller knows the processor.
@@ -74,7 +81,8 @@ TEST(Registry, NamesSayWhatTheKernelsAre) {
 
 TEST(Registry, EveryOpHasKernelsForEveryIsaAndDtype) {
     for (const char *op : kOps) {
-        for (const char *isa : kIsas) {
+        for (const KnownIsa &known : known_isas()) {
+            const std::string isa = known.name;
             for (flashwright_dtype dtype : {FLASHWRIGHT_F32, FLASHWRIGHT_F64}) {
                 int plain = 0, general = 0, portable = 0;
                 for (const KernelCase &kernel : all_kernels()) {

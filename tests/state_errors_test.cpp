@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "support/check.h"
+#include "support/kernels.h"
 
 namespace flashwright::test {
 
@@ -56,7 +57,7 @@ const std::vector<WrongMerge> kWrongMerge = {
      kInvalid,
      {"lse", "lse_b", "overlap"}},
     {"kernel of forward",
-     [](MergeCall &c) { c.execution.kernel = "forward_f32_baseline_v0"; },
+     [](MergeCall &c) { c.execution.kernel = plainest_kernel("forward"); },
      kInvalid,
      {"kernel:", "merge"}},
     {"isa unknown", [](MergeCall &c) { c.execution.isa = "mmx"; }, kInvalid, {"isa:", "mmx"}},
@@ -116,7 +117,7 @@ const std::vector<WrongStep> kWrongStep = {
      {"acc_out", "scores", "overlap"}},
     {"acc_out on v", [](StepCall &c) { c.args.v.data = c.args.acc_out.data; }, kInvalid, {"acc_out", "v", "overlap"}},
     {"kernel of merge",
-     [](StepCall &c) { c.execution.kernel = "merge_f32_baseline_v0"; },
+     [](StepCall &c) { c.execution.kernel = plainest_kernel("merge"); },
      kInvalid,
      {"kernel:", "step"}},
 };

@@ -4,7 +4,6 @@
 #include "machine_info.h"
 #include "statistics.h"
 
-#include <immintrin.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -19,118 +18,52 @@ namespace {
 // Keeps what a loop computes alive.
 void keep(const void *value) { asm volatile("" : : "r"(value) : "memory"); }
 
-// In every loop below, `kChains` sums that do not depend on each other hide the latency of the operation, and with the
-// two operands they fill but do not exceed the registers. s = s / 2 + 1 stays near 2 forever. The empty assembler text
-// makes the starting values unknown to the compiler, which would otherwise see that all chains are the same.
-constexpr int kChains = 12;
-constexpr int kChains512 = 24;
-
-void sse_f32(std::int64_t iterations) {
-    const __m128 half = _mm_set1_ps(0.5f), one = _mm_set1_ps(1);
-    __m128 sums[kChains] = {};
-#pragma GCC unroll 12
-    for (__m128 &sum : sums) {
-        asm volatile("" : "+x"(sum));
-    }
-    for (std::int64_t i = 0; i < iterations; ++i) {
-#pragma GCC unroll 12
-        for (__m128 &sum : sums) {
-            sum = _mm_add_ps(_mm_mul_ps(sum, half), one);
-        }
-    }
-    keep(sums);
-}
-
-void sse_f64(std::int64_t iterations) {
-    const __m128d half = _mm_set1_pd(0.5), one = _mm_set1_pd(1);
-    __m128d sums[kChains] = {};
-#pragma GCC unroll 12
-    for (__m128d &sum : sums) {
-        asm volatile("" : "+x"(sum));
-    }
-    for (std::int64_t i = 0; i < iterations; ++i) {
-#pragma GCC unroll 12
-        for (__m128d &sum : sums) {
-            sum = _mm_add_pd(_mm_mul_pd(sum, half), one);
-        }
-    }
-    keep(sums);
-}
-
-__attribute__((target("avx2,fma"))) void avx2_f32(std::int64_t iterations) {
-    const __m256 half = _mm256_set1_ps(0.5f), one = _mm256_set1_ps(1);
-    __m256 sums[kChains] = {};
-#pragma GCC unroll 12
-    for (__m256 &sum : sums) {
-        asm volatile("" : "+x"(sum));
-    }
-    for (std::int64_t i = 0; i < iterations; ++i) {
-#pragma GCC unroll 12
-        for (__m256 &sum : sums) {
-            sum = _mm256_fmadd_ps(sum, half, one);
-        }
-    }
-    keep(sums);
-}
-
-__attribute__((target("avx2,fma"))) void avx2_f64(std::int64_t iterations) {
-    const __m256d half = _mm256_set1_pd(0.5), one = _mm256_set1_pd(1);
-    __m256d sums[kChains] = {};
-#pragma GCC unroll 12
-    for (__m256d &sum : sums) {
-        asm volatile("" : "+x"(sum));
-    }
-    for (std::int64_t i = 0; i < iterations; ++i) {
-#pragma GCC unroll 12
-        for (__m256d &sum : sums) {
-            sum = _mm256_fmadd_pd(sum, half, one);
-        }
-    }
-    keep(sums);
-}
-
-__attribute__((target("avx512f"))) void avx512_f32(std::int64_t iterations) {
-    const __m512 half = _mm512_set1_ps(0.5f), one = _mm512_set1_ps(1);
-    __m512 sums[kChains512] = {};
-#pragma GCC unroll 24
-    for (__m512 &sum : sums) {
-        asm volatile("" : "+v"(sum));
-    }
+// Sums that do not depend on each other hide the latency of the operation, and with the two operands they fill but do
+// not exceed the registers. s = s / 2 + 1 stays near 2 forever. The empty assembler text makes the starting values
+// unknown to the compiler, which would otherwise see that all sums are the same.
+template <typename Vector, int kSums>
+[[gnu::always_inline]] inline void multiply_add(std::int64_t iterations) {
+    const Vector half = Vector{} + 0.5f, one = Vector{} + 1.0f;
+    Vector sums[kSums] = {};
+    asm volatile("" : "+m"(sums));
     for (std::int64_t i = 0; i < iterations; ++i) {
 #pragma GCC unroll 24
-        for (__m512 &sum : sums) {
-            sum = _mm512_fmadd_ps(sum, half, one);
+        for (Vector &sum : sums) {
+            sum = sum * half + one;
         }
     }
     keep(sums);
 }
 
-__attribute__((target("avx512f"))) void avx512_f64(std::int64_t iterations) {
-    const __m512d half = _mm512_set1_pd(0.5), one = _mm512_set1_pd(1);
-    __m512d sums[kChains512] = {};
-#pragma GCC unroll 24
-    for (__m512d &sum : sums) {
-        asm volatile("" : "+v"(sum));
-    }
-    for (std::int64_t i = 0; i < iterations; ++i) {
-#pragma GCC unroll 24
-        for (__m512d &sum : sums) {
-            sum = _mm512_fmadd_pd(sum, half, one);
-        }
-    }
-    keep(sums);
-}
+using F32x4 = float __attribute__((vector_size(16)));
+using F64x2 = double __attribute__((vector_size(16)));
+constexpr int kSums128 = 12;
+void run_f32x4(std::int64_t iterations) { multiply_add<F32x4, kSums128>(iterations); }
+void run_f64x2(std::int64_t iterations) { multiply_add<F64x2, kSums128>(iterations); }
+
+#if defined(__x86_64__)
+using F32x8 = float __attribute__((vector_size(32)));
+using F64x4 = double __attribute__((vector_size(32)));
+using F32x16 = float __attribute__((vector_size(64)));
+using F64x8 = double __attribute__((vector_size(64)));
+constexpr int kSums256 = 12, kSums512 = 24;
+[[gnu::target("avx2,fma")]] void run_f32x8(std::int64_t iterations) { multiply_add<F32x8, kSums256>(iterations); }
+[[gnu::target("avx2,fma")]] void run_f64x4(std::int64_t iterations) { multiply_add<F64x4, kSums256>(iterations); }
+[[gnu::target("avx512f")]] void run_f32x16(std::int64_t iterations) { multiply_add<F32x16, kSums512>(iterations); }
+[[gnu::target("avx512f")]] void run_f64x8(std::int64_t iterations) { multiply_add<F64x8, kSums512>(iterations); }
+#endif
 
 // In two streams, which keep more of the memory's pages open than one does; four were slower than either.
 void read_all(const std::byte *begin, std::size_t bytes) {
-    const auto *front = reinterpret_cast<const __m128i *>(begin);
-    const auto *back = reinterpret_cast<const __m128i *>(begin + bytes / 2);
-    __m128i sums[8] = {};
-    for (std::size_t i = 0; i < bytes / 2 / sizeof(__m128i); i += 4) {
+    using Words = std::uint64_t __attribute__((vector_size(16), may_alias));
+    const auto *front = reinterpret_cast<const Words *>(begin);
+    const auto *back = reinterpret_cast<const Words *>(begin + bytes / 2);
+    Words sums[8] = {};
+    for (std::size_t i = 0; i < bytes / 2 / sizeof(Words); i += 4) {
 #pragma GCC unroll 4
         for (std::size_t lane = 0; lane < 4; ++lane) {
-            sums[lane] = _mm_xor_si128(sums[lane], _mm_load_si128(front + i + lane));
-            sums[4 + lane] = _mm_xor_si128(sums[4 + lane], _mm_load_si128(back + i + lane));
+            sums[lane] ^= front[i + lane];
+            sums[4 + lane] ^= back[i + lane];
         }
     }
     keep(sums);
@@ -178,14 +111,19 @@ struct FmaPeak::Loop {
 
 FmaPeak::FmaPeak(const std::string &isa, flashwright_dtype dtype, int threads) : threads_(threads) {
     static constexpr Loop kLoops[] = {
-        {"baseline", sse_f32, FLASHWRIGHT_F32, kChains * 4 * 2},
-        {"baseline", sse_f64, FLASHWRIGHT_F64, kChains * 2 * 2},
-        {"sse41", sse_f32, FLASHWRIGHT_F32, kChains * 4 * 2},
-        {"sse41", sse_f64, FLASHWRIGHT_F64, kChains * 2 * 2},
-        {"avx2", avx2_f32, FLASHWRIGHT_F32, kChains * 8 * 2},
-        {"avx2", avx2_f64, FLASHWRIGHT_F64, kChains * 4 * 2},
-        {"avx512", avx512_f32, FLASHWRIGHT_F32, kChains512 * 16 * 2},
-        {"avx512", avx512_f64, FLASHWRIGHT_F64, kChains512 * 8 * 2},
+#if defined(__x86_64__)
+        {"baseline", run_f32x4, FLASHWRIGHT_F32, kSums128 * 4 * 2},
+        {"baseline", run_f64x2, FLASHWRIGHT_F64, kSums128 * 2 * 2},
+        {"sse41", run_f32x4, FLASHWRIGHT_F32, kSums128 * 4 * 2},
+        {"sse41", run_f64x2, FLASHWRIGHT_F64, kSums128 * 2 * 2},
+        {"avx2", run_f32x8, FLASHWRIGHT_F32, kSums256 * 8 * 2},
+        {"avx2", run_f64x4, FLASHWRIGHT_F64, kSums256 * 4 * 2},
+        {"avx512", run_f32x16, FLASHWRIGHT_F32, kSums512 * 16 * 2},
+        {"avx512", run_f64x8, FLASHWRIGHT_F64, kSums512 * 8 * 2},
+#elif defined(__aarch64__)
+        {"neon", run_f32x4, FLASHWRIGHT_F32, kSums128 * 4 * 2},
+        {"neon", run_f64x2, FLASHWRIGHT_F64, kSums128 * 2 * 2},
+#endif
     };
     loop_ = std::find_if(std::begin(kLoops), std::end(kLoops),
                          [&](const Loop &loop) { return isa == loop.isa && dtype == loop.dtype; });

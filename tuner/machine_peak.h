@@ -14,7 +14,7 @@
 namespace flashwright {
 
 // Multiplications and additions a second on `threads` threads at once, with the vectors of an ISA: fused where it has
-// FMA (avx2, avx512), else a multiplication and an addition (baseline, sse41).
+// FMA (avx2, avx512, neon), else a multiplication and an addition (baseline, sse41).
 class FmaPeak {
  public:
     FmaPeak(const std::string &isa, flashwright_dtype dtype, int threads);  // throws on an ISA that it does not know

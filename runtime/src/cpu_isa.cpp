@@ -61,7 +61,11 @@ bool has_bit(unsigned leaf, unsigned bit) {
 
 IsaTable detect() {
     IsaTable table;
+#if defined(__aarch64__)
+    table.add("neon", "Advanced SIMD, 128-bit vectors; any CPU of this architecture");
+#else
     table.add("baseline", "any CPU of this architecture");
+#endif
     table.isas[0].usable = true;
 #if defined(__x86_64__)
     enum { kSse41 = 1, kAvx2, kAvx512 };

@@ -36,6 +36,15 @@ constexpr std::int64_t kEdgeParts = 4;
 // Busy for about as long as a tile takes, then the processor goes to whoever has work.
 constexpr int kSpins = 2000;
 
+// Leaves the core's other thread the units while this one spins.
+void relax() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
 }  // namespace
 
 GradientSizes::GradientSizes(const BackwardProblem &problem, const Kernel &kernel) {
@@ -102,7 +111,7 @@ void GradientState::wait_for_turn(std::int64_t strand, std::int64_t chunk, std::
     const std::atomic<std::int64_t> &before = progress_[strand * sizes_.chunks + chunk - 1];
     for (int spins = 0; before.load(std::memory_order_acquire) <= position; ++spins) {
         if (spins < kSpins) {
-            __builtin_ia32_pause();
+            relax();
         } else {
             std::this_thread::yield();
         }

@@ -13,6 +13,16 @@ void PrintTo(const KernelCase &kernel, std::ostream *out) { *out << kernel.name;
 
 std::string kernel_test_name(const ::testing::TestParamInfo<KernelCase> &info) { return info.param.name; }
 
+const char *plainest_kernel(const std::string &op, flashwright_dtype dtype, bool all_terms) {
+    for (int i = 0; i < flashwright_kernel_count(); i++) {
+        const flashwright_kernel_info info = flashwright_kernel(i);
+        if (op == info.op && dtype == info.dtype && all_terms == (info.terms[0] != '\0') &&
+            info.isa == std::string(flashwright_isa(0).name))
+            return info.name;
+    }
+    return nullptr;
+}
+
 bool isa_usable(const std::string &isa) {
     for (int i = 0; i < flashwright_isa_count(); i++) {
         const flashwright_isa_info info = flashwright_isa(i);

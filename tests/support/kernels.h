@@ -26,6 +26,9 @@ struct KernelCase {
 void PrintTo(const KernelCase &kernel, std::ostream *out);
 std::string kernel_test_name(const ::testing::TestParamInfo<KernelCase> &info);
 
+// The name of a kernel that any CPU of this architecture runs: with all terms or none.
+const char *plainest_kernel(const std::string &op, flashwright_dtype dtype = FLASHWRIGHT_F32, bool all_terms = false);
+
 bool isa_usable(const std::string &isa);
 std::vector<KernelCase> all_kernels();
 std::vector<KernelCase> runnable_kernels(const std::string &op);
