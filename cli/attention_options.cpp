@@ -28,19 +28,11 @@ void add_score_options(CLI::App &command, AttentionOptions &options) {
         ->delimiter(',')
         ->check(fits_int64())
         ->type_name("LEFT,RIGHT");
-    command.add_option("--key-lengths", options.key_lengths, "int32 [batch]: keys at and past it do not exist")
-        ->check(not_empty())
-        ->type_name("F");
-    command.add_option("--bias", options.bias, "Added to scores, [batch|1, heads|1, seqlen_q|1, seqlen_k]")
-        ->check(not_empty())
-        ->type_name("F");
-    command.add_option("--mask", options.mask, "Boolean, true is seen, same shapes")
-        ->check(not_empty())
-        ->type_name("F");
+    add_file_option(command, "--key-lengths", options.key_lengths, "int32 [batch]: keys at and past it do not exist");
+    add_file_option(command, "--bias", options.bias, "Added to scores, [batch|1, heads|1, seqlen_q|1, seqlen_k]");
+    add_file_option(command, "--mask", options.mask, "Boolean, true is seen, same shapes");
     command.add_option("--softcap", options.softcap, "Scores become X*tanh(score/X)")->type_name("X");
-    command.add_option("--alibi", options.alibi, "One slope a head, times -(distance to the diagonal's key)")
-        ->check(not_empty())
-        ->type_name("F");
+    add_file_option(command, "--alibi", options.alibi, "One slope a head, times -(distance to the diagonal's key)");
 }
 
 CLI::Option *add_execution_options(CLI::App &command, AttentionOptions &options) {
@@ -50,7 +42,7 @@ CLI::Option *add_execution_options(CLI::App &command, AttentionOptions &options)
     command.add_option("--threads", options.threads, "Threads (FLASHWRIGHT_THREADS, else all processors)")
         ->check(CLI::Range(1, std::numeric_limits<std::int32_t>::max()).description(""))
         ->type_name("N");
-    command.add_option("--isa", options.isa, "Force this instruction set: baseline, sse41, avx2, avx512")
+    command.add_option("--isa", options.isa, "Force this instruction set (see flashwright info)")
         ->check(not_empty())
         ->type_name("NAME");
     command.add_option("--backend", options.backend, "Where to run: cpu")->type_name("NAME");

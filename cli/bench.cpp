@@ -193,7 +193,7 @@ void add_bench(CLI::App &app) {
                      "Threads (FLASHWRIGHT_THREADS, else all processors); 1 is timed by its CPU time")
         ->check(CLI::Range(1, std::numeric_limits<std::int32_t>::max()).description(""))
         ->type_name("N");
-    command->add_option("--isa", options->isa, "Force this instruction set: baseline, sse41, avx2, avx512")
+    command->add_option("--isa", options->isa, "Force this instruction set (see flashwright info)")
         ->check(not_empty())
         ->type_name("NAME");
     command->add_option("--kernel", options->kernel, "Force this kernel (see flashwright info)")

@@ -7,6 +7,7 @@
 #include "file.h"
 #include "message.h"
 #include "tensor_files.h"
+#include "validators.h"
 
 #include <fmt/format.h>
 
@@ -97,7 +98,7 @@ void add_tensor_options(CLI::App &command, BackwardOptions &options) {
         {"--dv", options.dv, "Where the gradient of the values goes"},
     };
     for (const auto &[name, path, what] : tensors) {
-        command.add_option(name, path, what)->required()->type_name("F");
+        add_file_option(command, name, path, what)->required();
     }
 }
 
@@ -108,9 +109,8 @@ void add_run_backward(CLI::App &run) {
     CLI::App *command = run.add_subcommand("backward", "The gradients of attention by its inputs");
     add_tensor_options(*command, *options);
     add_score_options(*command, options->attention);
-    command->add_option("--dbias", options->dbias, "Where the gradient of the bias goes, in its shape")
-        ->needs(command->get_option("--bias"))
-        ->type_name("F");
+    add_file_option(*command, "--dbias", options->dbias, "Where the gradient of the bias goes, in its shape")
+        ->needs(command->get_option("--bias"));
     add_execution_options(*command, options->attention);
     command->footer(
         "The options must be those of the forward call.\n"

@@ -77,13 +77,11 @@ void run_forward(const ForwardOptions &options) {
 }
 
 void add_tensor_options(CLI::App &command, ForwardOptions &options) {
-    command.add_option("--q", options.q, "Queries, [batch, heads, seqlen_q, head_dim]")->required()->type_name("F");
-    command.add_option("--k", options.k, "Keys, [batch, heads_kv, seqlen_k, head_dim]")->required()->type_name("F");
-    command.add_option("--v", options.v, "Values, [batch, heads_kv, seqlen_k, head_dim_v]")->required()->type_name("F");
-    command.add_option("--out", options.out, "Where the output goes")->required()->type_name("F");
-    command.add_option("--lse", options.lse, "Where the logarithm of each row's sum of exponentials goes")
-        ->check(not_empty())
-        ->type_name("F");
+    add_file_option(command, "--q", options.q, "Queries, [batch, heads, seqlen_q, head_dim]")->required();
+    add_file_option(command, "--k", options.k, "Keys, [batch, heads_kv, seqlen_k, head_dim]")->required();
+    add_file_option(command, "--v", options.v, "Values, [batch, heads_kv, seqlen_k, head_dim_v]")->required();
+    add_file_option(command, "--out", options.out, "Where the output goes")->required();
+    add_file_option(command, "--lse", options.lse, "Where the logarithm of each row's sum of exponentials goes");
 }
 
 void add_key_block(CLI::App &command, CLI::Option *kernel, ForwardOptions &options) {

@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "file.h"
 #include "tensor_files.h"
+#include "validators.h"
 
 #include <memory>
 
@@ -30,7 +31,7 @@ void add_run_merge(CLI::App &run) {
     auto paths = std::make_shared<MergePaths>();
     CLI::App *command = run.add_subcommand("merge", "Join two attention results over disjoint sets of keys");
     const auto file = [&](const char *name, std::string &path, const char *text) {
-        command->add_option(name, path, text)->required()->type_name("F");
+        add_file_option(*command, name, path, text)->required();
     };
     file("--out-a", paths->out_a, "Output over the first set of keys, [batch, heads, seqlen_q, head_dim_v]");
     file("--lse-a", paths->lse_a, "Its lse, [batch, heads, seqlen_q]");

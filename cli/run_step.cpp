@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "file.h"
 #include "tensor_files.h"
+#include "validators.h"
 
 #include <memory>
 
@@ -39,7 +40,7 @@ void add_run_step(CLI::App &run) {
     auto paths = std::make_shared<StepPaths>();
     CLI::App *command = run.add_subcommand("step", "Take one block of keys into a state of the online softmax");
     const auto file = [&](const char *name, std::string &path, const char *text) {
-        command->add_option(name, path, text)->required()->type_name("F");
+        add_file_option(*command, name, path, text)->required();
     };
     file("--m", paths->m, "Largest score so far, [batch, heads, seqlen_q]; -inf at the start");
     file("--l", paths->l, "Sum of exp(score - m) so far, likewise; 0 at the start");

@@ -4,13 +4,16 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <string>
 
 namespace flashwright {
 
 CLI::Validator not_empty() {
     return CLI::Validator(
         [](const std::string &text) { return std::string(text.empty() ? "expected a value, got none" : ""); }, "");
+}
+
+CLI::Option *add_file_option(CLI::App &command, const std::string &name, std::string &path, const std::string &what) {
+    return command.add_option(name, path, what)->check(not_empty())->type_name("F");
 }
 
 CLI::Validator fits_int64() {

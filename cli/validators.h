@@ -1,12 +1,16 @@
-// Checks of option values that CLI11 does not make by itself.
+// Options and checks of their values that CLI11 does not make by itself.
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
 
 namespace flashwright {
 
 // An unset shell variable must not pass for an option that was not given.
 CLI::Validator not_empty();
+
+// An option that names a file.
+CLI::Option *add_file_option(CLI::App &command, const std::string &name, std::string &path, const std::string &what);
 
 // CLI11 takes a number past the range for the nearest one.
 CLI::Validator fits_int64();

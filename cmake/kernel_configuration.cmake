@@ -112,6 +112,9 @@ macro(check_backward_tiles)
     math(EXPR rest_of_keys "${tile_width} % ${tile_tile_k}")
     expect_tiles("width a multiple of ${FLASHWRIGHT_LANES_${isa}_${dtype}} lanes, got ${tile_width}" rest_of_width EQUAL 0)
     expect_tiles("tile_k a divisor of width (${tile_width}), got ${tile_tile_k}" rest_of_keys EQUAL 0)
+    math(EXPR vectors_of_rows "${tile_width} / ${FLASHWRIGHT_LANES_${isa}_${dtype}} * ${tile_tile_q}")
+    math(EXPR vectors_of_keys "${tile_width} / ${FLASHWRIGHT_LANES_${isa}_${dtype}} * ${tile_tile_k}")
+    expect_tiles("width x tile_q and width x tile_k at most 64 vectors" NOT vectors_of_rows GREATER 64 AND NOT vectors_of_keys GREATER 64)
 endmacro()
 
 # What the schedule and the plan of a tile's keys rely on: a kernel with other tiles would leave its buffers.

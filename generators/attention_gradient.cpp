@@ -35,9 +35,9 @@ GradientTile::GradientTile(const std::string &name, halide_type_t type, const Gr
 
     dots(key, row, section) = zero;
     dots(key, row, section) += in.kt(key, over_head_dim) * in.q(over_head_dim, row);
-    const Expr dot = dots(key, row, section);
-    const Expr score = apply_terms(terms, dot, at);
-    const Expr derivative = derivative_of_terms(terms, dot, at);
+    const Expr scaled = dots(key, row, section) * in.scale;
+    const Expr score = apply_terms(terms, scaled, at);
+    const Expr derivative = derivative_of_terms(terms, scaled, at);
     const bool differs = !Internal::is_const_one(derivative);
     const Expr p = where_seen(exp_nonpositive(at_most_zero(score - in.lse(row))));
 

@@ -14,7 +14,7 @@
 
 namespace flashwright {
 
-// The tile's operands. Keys hold the softmax scale already.
+// The tile's operands.
 struct GradientInputs {
     using Matrix = std::function<Halide::Expr(const Halide::Expr &, const Halide::Expr &)>;
     using Vector = std::function<Halide::Expr(const Halide::Expr &)>;
@@ -24,6 +24,7 @@ struct GradientInputs {
     Matrix kt, vt;   // (key, channel)
     Vector lse;      // (row); +infinity for a row that sees nothing
     Vector delta;    // (row): the sum of dout * out
+    Halide::Expr scale;
     Halide::Expr rows, keys, head_dim, head_dim_v;
 };
 
@@ -38,7 +39,8 @@ struct GradientTile {
     Halide::Func seen;                 // (key, row, section); may be undefined
     Halide::Func dots, probabilities;  // (key, row, section); the latter also times the derivative of the score terms
     Halide::Func dprobabilities, dscores;  // likewise; the latter also before that derivative (the gradient of a bias)
-    Halide::Func dq, dk, dv;               // (channel, row | key, section): sums over the tile
+    // (channel, row | key, section): sums over the tile, dq and dk before the softmax scale.
+    Halide::Func dq, dk, dv;
     Halide::RDom over_head_dim, over_head_dim_v, over_keys, over_rows, sections;
 };
 

@@ -9,9 +9,9 @@ namespace flashwright {
 
 using namespace Halide;
 
-// The gradient of attention for one tile of queries and keys of one head, added to dq, dk and dv. Matrices are
-// [channel, row | key], those named *t, bias, mask and dbias are [key, channel | row]; all have stride 1 on their first
-// axis and are padded to whole register tiles.
+// The gradient of attention for one tile of queries and keys of one head, added to dq, dk and dv, of which dk is still
+// without the softmax scale. Matrices are [channel, row | key], those named *t, bias, mask and dbias are [key, channel
+// | row]; all have stride 1 on their first axis and are padded to whole register tiles.
 class BackwardGenerator : public Generator<BackwardGenerator> {
  public:
     GeneratorParam<Type> dtype{"dtype", Float(32)};
@@ -23,7 +23,7 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
     Input<Buffer<void, 1>> lse{"lse"}, delta{"delta"};
     Input<Buffer<void, 2>> bias{"bias"};
     Input<Buffer<uint8_t, 2>> mask{"mask"};
-    Input<double> softcap{"softcap"}, alibi_slope{"alibi_slope"};
+    Input<double> softmax_scale{"softmax_scale"}, softcap{"softcap"}, alibi_slope{"alibi_slope"};
     // Row i meets key i + diagonal_offset. Where pairs are tested, it sees key j iff i + lo_offset <= j <= i +
     // hi_offset, for i < row_count and j < key_count: what is there without padding.
     Input<int> diagonal_offset{"diagonal_offset"}, lo_offset{"lo_offset"}, hi_offset{"hi_offset"};
@@ -64,6 +64,7 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
         in.vt = [&](const Expr &j, const Expr &c) { return vt(j, c); };
         in.lse = [&](const Expr &i) { return lse(i); };
         in.delta = [&](const Expr &i) { return delta(i); };
+        in.scale = cast(type, softmax_scale);
         in.rows = row_tiles * int(tile_q);
         in.keys = key_tiles * int(width);
         in.head_dim = head_dim_tiles * int(width);
@@ -83,7 +84,7 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
         dk(channel, key) = undef(type);
         dv(channel, key) = undef(type);
         for (GradientTile &way : ways) {
-            dq(channel, row) += way.dq(channel, row, way.sections.x);
+            dq(channel, row) += in.scale * way.dq(channel, row, way.sections.x);
             dk(channel, key) += way.dk(channel, key, way.sections.x);
             dv(channel, key) += way.dv(channel, key, way.sections.x);
         }

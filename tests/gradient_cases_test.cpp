@@ -40,6 +40,9 @@ class GradientCases : public GradientTest {
         execution.threads = threads;
         ASSERT_TRUE(is_ok(run(p, execution))) << p.describe();
     }
+    void expect_right(const GradientProblem &p) const {
+        EXPECT_TRUE(gradients_match(p, exact_backward(p.forward, p.dout.values()))) << p.describe();
+    }
     void expect(const Tensor &actual, const std::vector<double> &expected) const {
         EXPECT_TRUE(values_match(actual.values(), expected, gradient_tolerance(dtype())));
     }
@@ -87,8 +90,11 @@ TEST_P(GradientCases, EmptyRowsAnywhereInATile) {
                 p.forward.mask.assign([=](std::int64_t n) { return n / keys != empty; });
                 set_row(p.forward.q, 0, 0, empty, garbage), set_row(p.dout, 0, 0, empty, garbage);
                 run_it(p);
-                EXPECT_TRUE(gradients_match(p, exact_backward(p.forward, p.dout.values())))
-                    << p.describe() << " " << garbage;
+                SCOPED_TRACE(garbage);
+                expect_right(p);
+                set_row(p.forward.out, 0, 0, empty, garbage);
+                ASSERT_TRUE(is_ok(run_backward_alone(p, execution_for(p))));
+                expect_right(p);
                 EXPECT_EQ(row_of(p.dq, 0, 0, empty), std::vector<double>(3, 0.0));
             }
         }
@@ -114,6 +120,63 @@ TEST_P(GradientCases, GarbagePastTheKeyLength) {
             }
         }
     }
+}
+
+// Keys that no row sees, by their position or by a mask, get nothing, not even what was there.
+TEST_P(GradientCases, KeysThatNoRowSees) {
+    const std::int64_t keys = 2 * GetParam().width + 3, hidden = keys - 2;
+    std::vector<Options> table = {options_with([](Options &o) { o.causal = true; }),
+                                  options_with([](Options &o) { o.window_left = 1, o.window_right = 1; }),
+                                  options_with([](Options &o) { o.mask = Coverage{}; })};
+    for (const Options &options : table) {
+        GradientProblem p(dtype(), {1, 1, 1, 3, keys, 4, 5}, options);
+        if (p.forward.mask.given()) p.forward.mask.assign([=](std::int64_t n) { return n % keys != hidden; });
+        run_it(p);
+        expect_right(p);
+        EXPECT_EQ(row_of(p.dk, 0, 0, hidden), std::vector<double>(4, 0.0)) << p.describe();
+        EXPECT_EQ(row_of(p.dv, 0, 0, hidden), std::vector<double>(5, 0.0)) << p.describe();
+    }
+}
+
+// A hidden key whose product with the scale is not finite; keys and queries that only together are moderate.
+TEST_P(GradientCases, ScaleThatOverflowsOneOperand) {
+    Options options;
+    options.softmax_scale = 2;
+    options.mask = Coverage{};
+    GradientProblem p(dtype(), {1, 1, 1, 4, 9, 3, 5}, options);
+    p.forward.mask.assign([](std::int64_t n) { return n % 9 != 7; });
+    run_it(p);
+    const std::string clean = p.output_bytes();
+    set_row(p.forward.k, 0, 0, 7, dtype() == FLASHWRIGHT_F64 ? 1.5e308 : 3e38);
+    run_it(p);
+    EXPECT_TRUE(p.output_bytes() == clean);
+
+    options = Options();
+    options.softmax_scale = 1e9;
+    GradientProblem far_apart(dtype(), {1, 1, 1, 4, 9, 3, 5}, options);
+    const double large = dtype() == FLASHWRIGHT_F64 ? 1e300 : 1e30;
+    far_apart.forward.k.assign([=](std::int64_t n) { return large * std::sin(static_cast<double>(n)); });
+    far_apart.forward.q.assign([=](std::int64_t n) { return 1e-9 / large * std::cos(static_cast<double>(n)); });
+    run_it(far_apart);
+    // The queries' gradient itself is past the largest number.
+    const ExactGradient exact = exact_backward(far_apart.forward, far_apart.dout.values());
+    expect(far_apart.dk, exact.dk);
+    expect(far_apart.dv, exact.dv);
+}
+
+// The first diagonal that ALiBi admits, with keys of several chunks.
+TEST_P(GradientCases, AlibiFarFromTheDiagonal) {
+    Options options;
+    options.alibi = true;
+    options.diagonal = -(std::int64_t{1} << 30);
+    GradientProblem p(dtype(), {1, 1, 1, 5, 200, 8, 8}, options);
+    p.forward.alibi_slopes.set({0}, dtype() == FLASHWRIGHT_F64 ? 0.01 : 1.0 / (1 << 24));
+    run_it(p);
+    // lse is large, and with it what its rounding makes of P.
+    const double rounding = (dtype() == FLASHWRIGHT_F64 ? 1e-16 * 1e7 : 6e-8 * 64) * 20;
+    const ExactGradient exact = exact_backward(p.forward, p.dout.values());
+    EXPECT_TRUE(values_match(p.dv.values(), exact.dv, rounding));
+    EXPECT_TRUE(values_match(p.dq.values(), exact.dq, rounding));
 }
 
 // Keys and rows that are hidden from each other do not meet, whatever they hold.
@@ -223,6 +286,14 @@ TEST_P(GradientCases, ZeroExtents) {
                 EXPECT_TRUE(!tensor->given() || (tensor->fully_written() && all_zero(*tensor))) << p.describe();
         }
     }
+    // As many heads as there may be, all without a row.
+    constexpr std::int64_t kMany = std::int64_t{3} << 31;
+    GradientProblem p(dtype(), {1, 1, 1, 0, 0, 5, 6});
+    flashwright_backward_args args = p.args();
+    for (flashwright_tensor *tensor :
+         {&args.q, &args.k, &args.v, &args.out, &args.dout, &args.dq, &args.dk, &args.dv, &args.softmax_lse})
+        tensor->shape[0] = tensor->shape[1] = kMany;
+    EXPECT_TRUE(is_ok(flashwright_backward(&args, nullptr)));
 }
 
 // Case 13, with one head, with heads enough for all threads, and with a bias that they share.

@@ -1,5 +1,7 @@
 // flashwright_backward: the gradient by recomputation (Dao et al. 2022, appendix B) over tiles of queries and keys.
 #include <algorithm>
+#include <cinttypes>
+#include <limits>
 
 #include "execution.h"
 #include "gradient_chunk.h"
@@ -10,8 +12,16 @@
 namespace flashwright {
 namespace {
 
-flashwright_status check_all_reaches(const BackwardProblem &problem, std::int64_t rows) {
+flashwright_status check_all_reaches(const BackwardProblem &problem, const GradientSizes &sizes) {
+    const std::int64_t rows = std::min(sizes.block_q, problem.forward.seqlen_q);
     const ForwardProblem &p = problem.forward;
+    const std::int64_t channels = std::max(sizes.head_dim, sizes.head_dim_v);
+    if (std::max(sizes.block_q, sizes.block_k) > std::numeric_limits<std::int32_t>::max() / channels) {
+        return make_status(FLASHWRIGHT_UNSUPPORTED,
+                           "head_dim, head_dim_v: %" PRId64 " channels by %" PRId64
+                           " queries or keys of a block are more than 32-bit indices reach",
+                           channels, std::max(sizes.block_q, sizes.block_k));
+    }
     for (const StridedTensor *view : {&p.q, &problem.dout, &problem.dq, &p.bias, &p.mask}) {
         const flashwright_status status = check_reach(*view, rows);
         if (failed(status)) return status;
@@ -22,10 +32,11 @@ flashwright_status check_all_reaches(const BackwardProblem &problem, std::int64_
 template <typename T>
 flashwright_status run_backward(const BackwardProblem &problem, const Kernel &kernel,
                                 const flashwright_execution &execution) {
+    if (problem.nothing_to_write()) return ok_status();
     const GradientSizes sizes(problem, kernel);
     GradientState state(problem, sizes);
     const ForwardProblem &p = problem.forward;
-    flashwright_status status = check_all_reaches(problem, std::min(sizes.block_q, p.seqlen_q));
+    flashwright_status status = check_all_reaches(problem, sizes);
     if (!failed(status)) status = state.reserve(execution);
     if (failed(status)) return status;
     const double pairs = static_cast<double>(p.batch) * static_cast<double>(p.heads) * static_cast<double>(p.seqlen_q) *

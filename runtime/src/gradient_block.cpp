@@ -41,12 +41,12 @@ bool all_finite(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t rows
 }
 
 template <typename T>
-void copy_padded(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t rows, T scale, std::int64_t padded_rows,
+void copy_padded(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t rows, std::int64_t padded_rows,
                  std::int64_t padded_channels, T *to) {
     with_stride(from.channel_stride, [&](auto stride) {
         for (std::int64_t r = 0; r < rows; ++r, to += padded_channels) {
             const T *row = from.row(begin + r);
-            for (std::int64_t c = 0; c < from.channels; ++c) to[c] = scale * row[c * stride];
+            for (std::int64_t c = 0; c < from.channels; ++c) to[c] = row[c * stride];
             std::fill(to + from.channels, to + padded_channels, T{0});
         }
     });
@@ -54,15 +54,15 @@ void copy_padded(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t row
 }
 
 template <typename T>
-void copy_transposed(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t rows, T scale,
-                     std::int64_t padded_rows, std::int64_t padded_channels, T *to) {
+void copy_transposed(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t rows, std::int64_t padded_rows,
+                     std::int64_t padded_channels, T *to) {
     constexpr std::int64_t kRows = 16;  // a cache line of the target
     for (std::int64_t first = 0; first < rows; first += kRows) {
         const std::int64_t count = std::min(kRows, rows - first);
         for (std::int64_t c = 0; c < from.channels; ++c) {
             const T *column = from.row(begin + first) + c * from.channel_stride;
             T *target = to + c * padded_rows + first;
-            for (std::int64_t r = 0; r < count; ++r) target[r] = scale * column[r * from.row_stride];
+            for (std::int64_t r = 0; r < count; ++r) target[r] = column[r * from.row_stride];
         }
     }
     for (std::int64_t c = 0; c < from.channels; ++c) {
@@ -119,14 +119,13 @@ double dot_row(const HeadMatrix<T> &a, const HeadMatrix<T> &b, std::int64_t row)
     return total;
 }
 
-#define FLASHWRIGHT_INSTANTIATE(T)                                                                                    \
-    template bool all_finite(const HeadMatrix<T> &, std::int64_t, std::int64_t);                                      \
-    template void copy_padded(const HeadMatrix<T> &, std::int64_t, std::int64_t, T, std::int64_t, std::int64_t, T *); \
-    template void copy_transposed(const HeadMatrix<T> &, std::int64_t, std::int64_t, T, std::int64_t, std::int64_t,   \
-                                  T *);                                                                               \
-    template void store(const T *, std::int64_t, T, std::int64_t, const HeadMatrix<T> &, std::int64_t);               \
-    template void add(const T *, std::int64_t, std::int64_t, const HeadMatrix<T> &, std::int64_t);                    \
-    template void fill_zero(const HeadMatrix<T> &, std::int64_t, std::int64_t);                                       \
+#define FLASHWRIGHT_INSTANTIATE(T)                                                                                     \
+    template bool all_finite(const HeadMatrix<T> &, std::int64_t, std::int64_t);                                       \
+    template void copy_padded(const HeadMatrix<T> &, std::int64_t, std::int64_t, std::int64_t, std::int64_t, T *);     \
+    template void copy_transposed(const HeadMatrix<T> &, std::int64_t, std::int64_t, std::int64_t, std::int64_t, T *); \
+    template void store(const T *, std::int64_t, T, std::int64_t, const HeadMatrix<T> &, std::int64_t);                \
+    template void add(const T *, std::int64_t, std::int64_t, const HeadMatrix<T> &, std::int64_t);                     \
+    template void fill_zero(const HeadMatrix<T> &, std::int64_t, std::int64_t);                                        \
     template double dot_row(const HeadMatrix<T> &, const HeadMatrix<T> &, std::int64_t);
 FLASHWRIGHT_INSTANTIATE(float)
 FLASHWRIGHT_INSTANTIATE(double)

@@ -27,15 +27,15 @@ struct HeadMatrix {
 template <typename T>
 bool all_finite(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t rows);
 
-// to[r][c] = scale * from[begin + r][c]; 0 where r >= rows or c >= from.channels.
+// to[r][c] = from[begin + r][c]; 0 where r >= rows or c >= from.channels.
 template <typename T>
-void copy_padded(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t rows, T scale, std::int64_t padded_rows,
+void copy_padded(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t rows, std::int64_t padded_rows,
                  std::int64_t padded_channels, T *to);
 
 // to[c][r], likewise.
 template <typename T>
-void copy_transposed(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t rows, T scale,
-                     std::int64_t padded_rows, std::int64_t padded_channels, T *to);
+void copy_transposed(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t rows, std::int64_t padded_rows,
+                     std::int64_t padded_channels, T *to);
 
 // to[begin + r][c] = scale * from[r][c], and += from[r][c].
 template <typename T>

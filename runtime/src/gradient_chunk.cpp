@@ -50,8 +50,7 @@ void GradientChunk<T>::run() {
         head.keys.window_left = forward_.window_left;
         head.keys.window_right = forward_.window_right;
         head.keys.key_count = forward_.key_count(head.batch);
-        head.keys.seqlen_k = forward_.seqlen_k;
-        head.keys.everything_masked = (kernel_.terms & (kBias | kMask)) != 0;
+        head.keys.everything_masked = (kernel_.terms & kTestEveryKey) != 0;
         head.key_end = std::min(head.keys.key_count, key_capacity_end_);
         run_head(head, n * group * sizes_.blocks);
     }
@@ -118,10 +117,9 @@ template <typename T>
 void GradientChunk<T>::pack(KeyHead &head) {
     const HeadMatrix<T> k(forward_.k, head.batch, head.head), v(forward_.v, head.batch, head.head);
     const std::int64_t keys = head.key_end - key_begin_;
-    const T scale = static_cast<T>(forward_.softmax_scale);
-    copy_padded(k, key_begin_, keys, scale, sizes_.block_k, sizes_.head_dim, k_);
-    copy_transposed(k, key_begin_, keys, scale, sizes_.block_k, sizes_.head_dim, kt_);
-    copy_transposed(v, key_begin_, keys, T{1}, sizes_.block_k, sizes_.head_dim_v, vt_);
+    copy_padded(k, key_begin_, keys, sizes_.block_k, sizes_.head_dim, k_);
+    copy_transposed(k, key_begin_, keys, sizes_.block_k, sizes_.head_dim, kt_);
+    copy_transposed(v, key_begin_, keys, sizes_.block_k, sizes_.head_dim_v, vt_);
     std::fill(dk_, dk_ + sizes_.block_k * sizes_.head_dim, T{0});
     std::fill(dv_, dv_ + sizes_.block_k * sizes_.head_dim_v, T{0});
     head.finite = all_finite(k, key_begin_, keys) && all_finite(v, key_begin_, keys);
@@ -174,11 +172,11 @@ void GradientChunk<T>::run_tile(KeyHead &head, std::int64_t query_head, const Gr
     const auto narrow = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
     // Kernels are built without assertions and their memory is reserved: they have no failure to report.
     kernel_.backward(&scratch_, q.get(), dout.get(), k.get(), kt.get(), vt.get(), lse.get(), delta.get(), bias.get(),
-                     mask.get(), forward_.softcap, alibi_slope(query_head), tile.diagonal_offset, tile.lo_offset,
-                     tile.hi_offset, narrow(row_count), narrow(key_count), narrow(row_tiles), narrow(key_tiles),
-                     narrow(sizes_.head_dim / sizes_.width), narrow(sizes_.head_dim_v / sizes_.width), interior ? 1 : 0,
-                     !interior && finite ? 1 : 0, !interior && !finite ? 1 : 0, dq.get(), dk.get(), dv.get(),
-                     dbias.get());
+                     mask.get(), forward_.softmax_scale, forward_.softcap, alibi_slope(query_head),
+                     tile.diagonal_offset, tile.lo_offset, tile.hi_offset, narrow(row_count), narrow(key_count),
+                     narrow(row_tiles), narrow(key_tiles), narrow(sizes_.head_dim / sizes_.width),
+                     narrow(sizes_.head_dim_v / sizes_.width), interior ? 1 : 0, !interior && finite ? 1 : 0,
+                     !interior && !finite ? 1 : 0, dq.get(), dk.get(), dv.get(), dbias.get());
     if (!dq_in_place) {
         add(dq_, sizes_.head_dim, row_count, HeadMatrix<T>(problem_.dq, head.batch, query_head), tile.row_begin);
     }
@@ -202,7 +200,7 @@ void GradientChunk<T>::set_queries(TileBuffer *buffer, const StridedTensor &view
         return;
     }
     const std::int64_t padded_rows = (rows + sizes_.tile_q - 1) / sizes_.tile_q * sizes_.tile_q;
-    copy_padded(HeadMatrix<T>(view, batch, head), tile.row_begin, rows, T{1}, padded_rows, padded_channels, copy);
+    copy_padded(HeadMatrix<T>(view, batch, head), tile.row_begin, rows, padded_rows, padded_channels, copy);
     buffer->set_memory(copy, view.dtype, padded_channels, padded_rows, padded_channels);
 }
 
@@ -220,9 +218,10 @@ void GradientChunk<T>::set_pairs(TileBuffer *buffer, const StridedTensor &view, 
         buffer->set_memory(copy, dtype, padded_keys, padded_rows, 0);
         return;
     }
-    const auto bit = [&](Axis axis, std::int64_t index) { return view.shape[axis] == 1 ? 0 : index; };
+    const auto broadcast = [&](Axis axis, std::int64_t index) { return view.shape[axis] == 1 ? 0 : index; };
     const std::int64_t row_stride = view.shape[kRow] == 1 ? 0 : view.strides[kRow], key_stride = view.strides[kChannel];
-    E *first = reinterpret_cast<E *>(view.at(bit(kBatch, batch), bit(kHead, head), bit(kRow, tile.row_begin))) +
+    E *first = reinterpret_cast<E *>(
+                   view.at(broadcast(kBatch, batch), broadcast(kHead, head), broadcast(kRow, tile.row_begin))) +
                tile.key_begin * key_stride;
     if (key_stride == 1 && rows == padded_rows && keys == padded_keys) {
         buffer->set_memory(first, dtype, keys, rows, row_stride);

@@ -50,7 +50,10 @@ GradientTileRange plan_gradient_tile(const KeyVisibility &keys, std::int64_t row
     const std::int64_t shift = tile.row_begin - tile.key_begin;
     tile.lo_offset = cut_offset(saturating_add(low, shift));
     tile.hi_offset = cut_offset(saturating_add(high, shift));
-    tile.diagonal_offset = cut_offset(saturating_add(keys.diagonal, shift));
+    // Not cut at kFarOffset: ALiBi, which admits diagonals up to that, needs the difference whole.
+    using Offset = std::numeric_limits<std::int32_t>;
+    tile.diagonal_offset = static_cast<std::int32_t>(
+        std::clamp<std::int64_t>(saturating_add(keys.diagonal, shift), Offset::min(), Offset::max()));
     return tile;
 }
 

@@ -34,19 +34,20 @@ using ForwardKernel = int (*)(void *user_context, halide_buffer_t *q, halide_buf
 
 // Adds the gradient of one tile of queries and keys to dq, dk and dv, which are [channel, row or key], as are q, dout
 // and k; kt, vt, bias, mask and dbias are [key, channel or row]. The first axis of all has stride 1, and all are padded
-// to `tiles` register tiles with values that add nothing: 0, and +infinity in lse, also for a row that sees no key. k
-// and kt hold the softmax scale. One of interior, masked and careful is 1, the others 0: every row sees every key; row
-// i sees key j iff i + lo_offset <= j <= i + hi_offset, i < row_count, j < key_count, and mask and bias say so; the
+// to `tiles` register tiles with values that add nothing: 0, and +infinity in lse, also for a row that sees no key. dk
+// comes without the softmax scale. One of interior, masked and careful is 1, the others 0: every row sees every key;
+// row i sees key j iff i + lo_offset <= j <= i + hi_offset, i < row_count, j < key_count, and mask and bias say so; the
 // same, and Q, K, V and dO may hold what is not finite. dbias is the gradient of a bias for every pair, wanted unless
 // its extents are 0.
 using BackwardKernel = int (*)(void *user_context, halide_buffer_t *q, halide_buffer_t *dout, halide_buffer_t *k,
                                halide_buffer_t *kt, halide_buffer_t *vt, halide_buffer_t *lse, halide_buffer_t *delta,
-                               halide_buffer_t *bias, halide_buffer_t *mask, double softcap, double alibi_slope,
-                               std::int32_t diagonal_offset, std::int32_t lo_offset, std::int32_t hi_offset,
-                               std::int32_t row_count, std::int32_t key_count, std::int32_t row_tiles,
-                               std::int32_t key_tiles, std::int32_t head_dim_tiles, std::int32_t head_dim_v_tiles,
-                               std::int32_t interior, std::int32_t masked, std::int32_t careful, halide_buffer_t *dq,
-                               halide_buffer_t *dk, halide_buffer_t *dv, halide_buffer_t *dbias);
+                               halide_buffer_t *bias, halide_buffer_t *mask, double softmax_scale, double softcap,
+                               double alibi_slope, std::int32_t diagonal_offset, std::int32_t lo_offset,
+                               std::int32_t hi_offset, std::int32_t row_count, std::int32_t key_count,
+                               std::int32_t row_tiles, std::int32_t key_tiles, std::int32_t head_dim_tiles,
+                               std::int32_t head_dim_v_tiles, std::int32_t interior, std::int32_t masked,
+                               std::int32_t careful, halide_buffer_t *dq, halide_buffer_t *dk, halide_buffer_t *dv,
+                               halide_buffer_t *dbias);
 
 // out_* [channel, row], lse_* [row].
 using MergeKernel = int (*)(void *user_context, halide_buffer_t *out_a, halide_buffer_t *lse_a, halide_buffer_t *out_b,

@@ -369,9 +369,10 @@ flashwright_status validate_backward(const flashwright_backward_args *args, bool
     if (!failed(status)) status = check_same_shape(problem->dv, p.v, "head_dim_v", false);
     if (!failed(status) && args->dbias.data != nullptr) status = check_dbias(*args, check_memory, problem);
     if (failed(status) || !check_memory) return status;
-    return check_overlap(
+    status = check_overlap(
         {{problem->dq}, {problem->dk}, {problem->dv}, {problem->dbias}},
         {&p.q, &p.k, &p.v, &p.out, &p.lse, &problem->dout, &p.bias, &p.mask, &p.key_lengths, &p.alibi_slopes});
+    return failed(status) ? status : check_key_lengths(p);
 }
 
 flashwright_status validate_merge(const flashwright_merge_args *args, MergeProblem *problem) {

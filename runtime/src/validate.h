@@ -28,6 +28,8 @@ struct ForwardProblem {
 struct BackwardProblem {
     ForwardProblem forward;                 // out and lse are inputs here
     StridedTensor dout, dq, dk, dv, dbias;  // the last may be absent
+
+    bool nothing_to_write() const { return dq.empty() && dk.empty() && dv.empty() && (!dbias.given || dbias.empty()); }
 };
 
 struct MergeProblem {

@@ -170,6 +170,8 @@ expect 2 run forward "${all[@]}" --softcap
 expect 2 run forward "${all[@]}" --dtype f9
 expect 2 run forward "${all[@]}" --unknown
 expect 2 run forward "${all[@]}" left over
+expect 2 run forward "${all[@]}" --lse ""
+expect 2 run forward --q "" --k k.npy --v v.npy --out never.npy
 for option in --diagonal=99999999999999999999 --diagonal=-9223372036854775809 --window=9223372036854775808,0 \
     --window=0,-9223372036854775809 --key-block=9223372036854775808; do
     expect 2 run forward "${all[@]}" $option
