@@ -53,25 +53,22 @@ std::string GradientProblem::output_bytes() const {
 double gradient_tolerance(flashwright_dtype dtype) { return dtype == FLASHWRIGHT_F64 ? 1e-11 : 4e-5; }
 
 ::testing::AssertionResult gradients_match(const GradientProblem &problem, const ExactGradient &exact) {
-    double largest = 0;
-    for (const auto *values : {&exact.dq, &exact.dk, &exact.dv, &exact.dbias})
-        for (double value : *values)
-            if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
     const struct {
         const char *name;
         const Tensor &actual;
         const std::vector<double> &expected;
-    } gradients[] = {{"dq", problem.dq, exact.dq},
-                     {"dk", problem.dk, exact.dk},
-                     {"dv", problem.dv, exact.dv},
-                     {"dbias", problem.dbias, exact.dbias}};
-    for (const auto &[name, actual, expected] : gradients) {
+        double unit;
+    } gradients[] = {{"dq", problem.dq, exact.dq, exact.dq_unit},
+                     {"dk", problem.dk, exact.dk, exact.dk_unit},
+                     {"dv", problem.dv, exact.dv, exact.dv_unit},
+                     {"dbias", problem.dbias, exact.dbias, exact.dbias_unit}};
+    for (const auto &[name, actual, expected, unit] : gradients) {
         if (!actual.given()) continue;
         if (!actual.fully_written()) return ::testing::AssertionFailure() << "some of " << name << " was not written";
         if (!actual.gaps_intact()) return ::testing::AssertionFailure() << "bytes beside " << name << " were written";
-        // The largest value stands beside the others, so that all are measured by it.
+        // The unit stands beside the values, so that all are measured by it.
         std::vector<double> values = actual.values(), wanted = expected;
-        values.push_back(largest), wanted.push_back(largest);
+        values.push_back(unit), wanted.push_back(unit);
         if (auto result = values_match(values, wanted, gradient_tolerance(problem.forward.dtype)); !result)
             return ::testing::AssertionFailure() << name << ": " << result.message();
     }

@@ -141,6 +141,14 @@ std::size_t bias_index(const Problem &p, std::int64_t b, std::int64_t h, std::in
     return static_cast<std::size_t>(flat);
 }
 
+// The largest finite magnitude.
+double largest(const double *values, std::int64_t count) {
+    double result = 0;
+    for (std::int64_t n = 0; n < count; n++)
+        if (std::isfinite(values[n])) result = std::max(result, std::fabs(values[n]));
+    return result;
+}
+
 template <typename Real>
 ExactGradient backward(const Problem &p, const Unpacked &u, const std::vector<double> &dout) {
     const Shape &s = u.shape;
@@ -155,13 +163,16 @@ ExactGradient backward(const Problem &p, const Unpacked &u, const std::vector<do
     const auto row = [](std::vector<Real> &all, std::int64_t index, std::int64_t channels) {
         return all.data() + index * channels;
     };
+    std::vector<Real> dp_unit(weight.size());
+    std::vector<double> dq_units(size(s.batch, s.heads, s.seqlen_q, 1)),
+        dk_units(size(s.batch, s.heads_kv, s.seqlen_k, 1)), dv_units(dk_units.size()), dbias_units(dbias.size());
     for (std::int64_t b = 0; b < s.batch; b++)
         for (std::int64_t h = 0; h < s.heads; h++)
             for (std::int64_t i = 0; i < s.seqlen_q; i++) {
                 const std::int64_t hk = h / (s.heads / s.heads_kv), at = (b * s.heads + h) * s.seqlen_q + i;
                 const double *g = dout.data() + at * s.head_dim_v,
                              *q = u.row(u.q, s.heads, s.seqlen_q, s.head_dim, b, h, i);
-                Real top = -std::numeric_limits<Real>::infinity(), total = 0, delta = 0;
+                Real top = -std::numeric_limits<Real>::infinity(), total = 0, delta = 0, delta_unit = 0;
                 for (std::size_t j = 0; j < weight.size(); j++) {
                     seen[j] = score_of(u, b, h, i, static_cast<std::int64_t>(j), &weight[j], &slope[j]);
                     if (seen[j] && !(weight[j] <= top)) top = weight[j];
@@ -171,11 +182,18 @@ ExactGradient backward(const Problem &p, const Unpacked &u, const std::vector<do
                     total += weight[j] = std::exp(weight[j] - top);
                     const double *v =
                         u.row(u.v, s.heads_kv, s.seqlen_k, s.head_dim_v, b, hk, static_cast<std::int64_t>(j));
-                    dp[j] = 0;
-                    for (std::int64_t c = 0; c < s.head_dim_v; c++) dp[j] += static_cast<Real>(g[c]) * v[c];
+                    dp[j] = dp_unit[j] = 0;
+                    for (std::int64_t c = 0; c < s.head_dim_v; c++) {
+                        const Real product = static_cast<Real>(g[c]) * v[c];
+                        dp[j] += product, dp_unit[j] += std::fabs(product);
+                    }
                 }
-                for (std::size_t j = 0; j < weight.size(); j++)
-                    if (seen[j]) delta += (weight[j] /= total) * dp[j];
+                for (std::size_t j = 0; j < weight.size(); j++) {
+                    if (!seen[j]) continue;
+                    weight[j] /= total;
+                    delta += weight[j] * dp[j], delta_unit += weight[j] * dp_unit[j];
+                }
+                const double q_largest = largest(q, s.head_dim), g_largest = largest(g, s.head_dim_v);
                 for (std::size_t j = 0; j < weight.size(); j++) {
                     if (!seen[j]) continue;
                     const std::int64_t key = (b * s.heads_kv + hk) * s.seqlen_k + static_cast<std::int64_t>(j);
@@ -183,7 +201,15 @@ ExactGradient backward(const Problem &p, const Unpacked &u, const std::vector<do
                         u.row(u.k, s.heads_kv, s.seqlen_k, s.head_dim, b, hk, static_cast<std::int64_t>(j));
                     const Real dscore = weight[j] * (dp[j] - delta),
                                ddot = dscore * slope[j] * static_cast<Real>(u.scale);
-                    if (!dbias.empty()) dbias[bias_index(p, b, h, i, static_cast<std::int64_t>(j))] += dscore;
+                    const double dscore_unit = static_cast<double>(weight[j] * (dp_unit[j] + delta_unit)),
+                                 ddot_unit = dscore_unit * std::fabs(static_cast<double>(slope[j]) * u.scale);
+                    dq_units[static_cast<std::size_t>(at)] += ddot_unit * largest(k, s.head_dim);
+                    dk_units[static_cast<std::size_t>(key)] += ddot_unit * q_largest;
+                    dv_units[static_cast<std::size_t>(key)] += static_cast<double>(weight[j]) * g_largest;
+                    if (!dbias.empty()) {
+                        const std::size_t n = bias_index(p, b, h, i, static_cast<std::int64_t>(j));
+                        dbias[n] += dscore, dbias_units[n] += dscore_unit;
+                    }
                     for (std::int64_t c = 0; c < s.head_dim; c++) row(dq, at, s.head_dim)[c] += ddot * k[c];
                     for (std::int64_t c = 0; c < s.head_dim; c++) row(dk, key, s.head_dim)[c] += ddot * q[c];
                     for (std::int64_t c = 0; c < s.head_dim_v; c++) row(dv, key, s.head_dim_v)[c] += weight[j] * g[c];
@@ -192,7 +218,14 @@ ExactGradient backward(const Problem &p, const Unpacked &u, const std::vector<do
     const auto doubles = [](const std::vector<Real> &values) {
         return std::vector<double>(values.begin(), values.end());
     };
-    return {doubles(dq), doubles(dk), doubles(dv), doubles(dbias)};
+    return {doubles(dq),
+            doubles(dk),
+            doubles(dv),
+            doubles(dbias),
+            largest(dq_units.data(), static_cast<std::int64_t>(dq_units.size())),
+            largest(dk_units.data(), static_cast<std::int64_t>(dk_units.size())),
+            largest(dv_units.data(), static_cast<std::int64_t>(dv_units.size())),
+            largest(dbias_units.data(), static_cast<std::int64_t>(dbias_units.size()))};
 }
 
 }  // namespace

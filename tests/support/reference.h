@@ -18,6 +18,9 @@ Exact exact_forward(const Problem &problem);
 struct ExactGradient {
     std::vector<double> dq, dk, dv;  // row-major
     std::vector<double> dbias;       // of the shape of the bias, empty without one
+    // What rounding is relative to: of each gradient the largest sum of magnitudes that a row is the sum of, which
+    // stays when the sum itself cancels.
+    double dq_unit = 0, dk_unit = 0, dv_unit = 0, dbias_unit = 0;
 };
 
 // The gradient of sum(dout * out) by its definition, from exact probabilities; precision as in exact_forward.
