@@ -72,7 +72,8 @@ int long_causal_call_under_a_limit(int threads) {
     return 0;
 }
 
-// The same of backward. Every row of the gradients was written, and dV's sum over the keys is dO's over the rows.
+// The same of backward. Every row of the gradients was written, dV's sum over the keys is dO's over the rows, and the
+// sums of Q ∘ dQ and of K ∘ dK are the same: both are those of dS ∘ scores.
 int long_backward_call_under_a_limit(int threads) {
     constexpr std::size_t kAllowed = std::size_t{256} << 20;
     const std::size_t before = address_space_in_use();
@@ -94,6 +95,14 @@ int long_backward_call_under_a_limit(int threads) {
         }
         if (!(std::fabs(expected - actual) <= 1e-5 * size)) return 5;
     }
+    double by_queries = 0, by_keys = 0, size = 0;
+    for (std::int64_t i = 0; i < 16384; i++)
+        for (std::int64_t d = 0; d < 64; d++) {
+            const double of_query = p.forward.q.get({0, 0, i, d}) * p.dq.get({0, 0, i, d});
+            by_queries += of_query, size += std::fabs(of_query);
+            by_keys += p.forward.k.get({0, 0, i, d}) * p.dk.get({0, 0, i, d});
+        }
+    if (!(std::fabs(by_queries - by_keys) <= 1e-4 * size)) return 6;
     return 0;
 }
 

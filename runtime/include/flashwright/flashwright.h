@@ -127,7 +127,8 @@ FLASHWRIGHT_API flashwright_status flashwright_forward(const flashwright_forward
  *   dbias = dS, summed over the axes on which bias has extent 1.
  * Shapes as in forward, every tensor required but dbias: dout as out, dq as q, dk as k, dv as v, dbias as bias (and
  * only with one). dk and dv sum over the query heads of their group. score must be what forward was given. Rows and
- * keys that nothing sees get gradients of exactly 0. Outputs are overwritten, not added to. */
+ * keys that nothing sees get gradients of exactly 0. Outputs are overwritten, not added to. P inherits the rounding of
+ * softmax_lse, |lse| * 2^-24 (f32) or 2^-53: hide keys by mask, key_lengths or a bias of -inf, not by adding -1e9. */
 typedef struct flashwright_backward_args {
     flashwright_tensor q, k, v, out, softmax_lse, dout; /* read */
     flashwright_tensor dq, dk, dv, dbias;               /* written */
