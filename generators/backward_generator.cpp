@@ -113,9 +113,11 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
     ScoreTerms chosen_terms() {
         const Type type = dtype;
         return named_terms(terms, "by_row",
-                           {cast(type, softcap), cast(type, alibi_slope), diagonal_offset,
-                            [=](const Expr &row, const Expr &key) { return bias(key, row); },
-                            [=](const Expr &row, const Expr &key) { return mask(key, row); }});
+                           {cast(type, softcap),
+                            cast(type, alibi_slope),
+                            diagonal_offset,
+                            {[=](const Expr &row, const Expr &key) { return bias(key, row); }, bias.dim(1).stride()},
+                            {[=](const Expr &row, const Expr &key) { return mask(key, row); }, mask.dim(1).stride()}});
     }
 
     // The runtime hands over views that start at 0.

@@ -60,7 +60,8 @@ ForwardAttention::ForwardAttention(Func queries, const Access &k, const Access &
       v(v),
       head_dim(head_dim) {}
 
-void ForwardAttention::add_blocks(const std::string &name, const KeyBlocks &blocks, const ScoreTerms &terms) {
+void ForwardAttention::add_blocks(const std::string &name, const KeyBlocks &blocks, const ScoreTerms &terms,
+                                  HiddenValues hidden_values) {
     const Var row = vars.row, j = vars.j, block = vars.block;
     const Type type = queries.type();
     const ScoreIndex at{row, blocks.begin(block) + j};
@@ -79,7 +80,8 @@ void ForwardAttention::add_blocks(const std::string &name, const KeyBlocks &bloc
     }
     scores(row, j, block) = score;
 
-    ScoredBlocks path{terms, dots, d, BlockSoftmax(name, vars, blocks, scores, seen, v)};
+    const Func hide = hidden_values == HiddenValues::anything ? seen : Func();
+    ScoredBlocks path{terms, dots, seen, d, BlockSoftmax(name, vars, blocks, scores, hide, v)};
     const BlockSoftmax &softmax = path.softmax;
     state.add_blocks("step_" + name, blocks.count, [&](const Expr &b) { return softmax.part(b); });
     paths.push_back(path);

@@ -25,7 +25,7 @@ struct KeyBlocks {
 
 // The block-local softmax over the blocks of a segment: from scores(row, j, block) to the weighted values.
 struct BlockSoftmax {
-    // v(key, channel); `seen(row, j, block)` undefined: every row sees every key.
+    // v(key, channel). With `seen(row, j, block)`, values of keys that a row does not see may be anything, NaN too.
     using Access = std::function<Halide::Expr(const Halide::Expr &position, const Halide::Expr &channel)>;
 
     // The variables of a row, a key within its block, a value channel and a block.
@@ -56,7 +56,7 @@ struct BlockSoftmax {
 // One segment of attention forward: the dot products, the score terms and the softmax of its blocks.
 struct ScoredBlocks {
     ScoreTerms terms;
-    Halide::Func dots;
+    Halide::Func dots, seen;  // the latter (row, j, block), undefined where all is seen
     Halide::RDom over_head_dim;
     BlockSoftmax softmax;
 };
@@ -68,8 +68,12 @@ struct ForwardAttention {
     ForwardAttention(Halide::Func queries, const Access &k, const Access &v, Halide::Expr head_dim,
                      Halide::Expr head_dim_v);
 
+    // What the values of keys hold that a row does not see: finite numbers, or anything, which costs a selection each.
+    enum class HiddenValues { finite, anything };
+
     // Adds blocks of keys. `terms` with a `seen` hide keys one by one.
-    void add_blocks(const std::string &name, const KeyBlocks &blocks, const ScoreTerms &terms);
+    void add_blocks(const std::string &name, const KeyBlocks &blocks, const ScoreTerms &terms,
+                    HiddenValues hidden_values = HiddenValues::anything);
 
     BlockSoftmax::Vars vars;
     Halide::Func queries;

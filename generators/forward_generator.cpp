@@ -25,8 +25,11 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
     Input<double> softmax_scale{"softmax_scale"}, softcap{"softcap"}, alibi_slope{"alibi_slope"};
     Input<int> diagonal_offset{"diagonal_offset"}, lo_offset{"lo_offset"}, hi_offset{"hi_offset"},
         key_count{"key_count"};
-    // Segments of keys, each `count` blocks of `block` keys. Every row of the tile sees all of the interior; in the
-    // other two row i sees key j iff i + lo_offset <= j <= i + hi_offset and j < key_count.
+    // 0: all of V is finite; 1: what bias or mask hide may be anything.
+    Input<int> careful{"careful"};
+    // Segments of keys, each `count` blocks of `block` keys. Every row of the tile sees all of the interior but for
+    // what bias and mask hide; in the other two row i sees key j only if i + lo_offset <= j <= i + hi_offset and j <
+    // key_count.
     Input<int> interior_begin{"interior_begin"}, interior_block{"interior_block"}, interior_count{"interior_count"};
     Input<int> left_begin{"left_begin"}, left_block{"left_block"}, left_count{"left_count"};
     Input<int> right_begin{"right_begin"}, right_block{"right_block"}, right_count{"right_count"};
@@ -61,7 +64,13 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
             queries, [&](Expr key, Expr d) { return k(d, key); }, [&](Expr key, Expr d) { return v(d, key); }, head_dim,
             head_dim_v);
         const ScoreTerms interior = chosen_terms("interior", last_row);
-        if (!any_seen_from_memory(interior)) {
+        if (any_seen_from_memory(interior)) {
+            using Hidden = ForwardAttention::HiddenValues;
+            attention.add_blocks("interior", {interior_begin, interior_block, select(careful == 0, interior_count, 0)},
+                                 interior, Hidden::finite);
+            attention.add_blocks("careful", {interior_begin, interior_block, select(careful == 0, 0, interior_count)},
+                                 chosen_terms("careful", last_row));
+        } else {
             attention.add_blocks("interior", {interior_begin, interior_block, interior_count}, interior);
         }
         auto masked_terms = [&](const std::string &name) {
@@ -95,10 +104,13 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
     // The terms of one segment.
     ScoreTerms chosen_terms(const std::string &segment, const Expr &last_row) {
         const Type type = dtype;
-        return named_terms(terms, segment,
-                           {cast(type, softcap), cast(type, alibi_slope), diagonal_offset,
-                            [=](const Expr &row, const Expr &key) { return bias(key, min(row, last_row)); },
-                            [=](const Expr &row, const Expr &key) { return mask(key, min(row, last_row)); }});
+        return named_terms(
+            terms, segment,
+            {cast(type, softcap),
+             cast(type, alibi_slope),
+             diagonal_offset,
+             {[=](const Expr &row, const Expr &key) { return bias(key, min(row, last_row)); }, bias.dim(1).stride()},
+             {[=](const Expr &row, const Expr &key) { return mask(key, min(row, last_row)); }, mask.dim(1).stride()}});
     }
 
     // The runtime hands over cropped views that start at 0.

@@ -30,20 +30,22 @@ ScoreTerm alibi_term(const Expr &slope, const Expr &diagonal_offset) {
     return term;
 }
 
-ScoreTerm bias_term(const Func &bias) {
+ScoreTerm bias_term(const MemoryTile &tile) {
     ScoreTerm term;
+    const Func bias = tile.element;
     term.value = [=](const Expr &score, const ScoreIndex &at) { return score + bias(at.row, at.key); };
     term.seen = [=](const ScoreIndex &at) { return !is_negative_infinity(bias(at.row, at.key)); };
     term.seen_from_memory = true;
-    term.reads = {bias};
+    term.reads = {tile};
     return term;
 }
 
-ScoreTerm mask_term(const Func &mask) {
+ScoreTerm mask_term(const MemoryTile &tile) {
     ScoreTerm term;
+    const Func mask = tile.element;
     term.seen = [=](const ScoreIndex &at) { return mask(at.row, at.key) != cast<uint8_t>(0); };
     term.seen_from_memory = true;
-    term.reads = {mask};
+    term.reads = {tile};
     return term;
 }
 
@@ -61,10 +63,10 @@ bool names_term(const std::string &names, const std::string &name) {
 
 ScoreTerms named_terms(const std::string &names, const std::string &segment, const TermArguments &arguments) {
     const Var row("row"), key("key");
-    const auto tile = [&](const std::string &what, const TermArguments::Read &read) {
+    const auto tile = [&](const std::string &what, const TermArguments::Matrix &matrix) {
         Func f(what + "_" + segment);
-        f(row, key) = read(row, key);
-        return f;
+        f(row, key) = matrix.element(row, key);
+        return MemoryTile{f, matrix.row_stride == 0};
     };
     ScoreTerms list;
     if (names_term(names, "softcap")) list.push_back(softcap_term(arguments.softcap));

@@ -16,6 +16,12 @@ struct ScoreIndex {
     Halide::Expr row, key;
 };
 
+// A matrix in memory.
+struct MemoryTile {
+    Halide::Func element;      // (row, key)
+    Halide::Expr one_for_all;  // whether every row holds the same
+};
+
 struct ScoreTerm {
     // The score after this term, from the score before it. Undefined: the term only hides.
     std::function<Halide::Expr(const Halide::Expr &score, const ScoreIndex &)> value;
@@ -25,8 +31,8 @@ struct ScoreTerm {
     std::function<Halide::Expr(const ScoreIndex &)> seen;
     // `seen` reads memory, so its result is worth keeping.
     bool seen_from_memory = false;
-    // (row, key): what the term reads from memory, to be read once a block.
-    std::vector<Halide::Func> reads;
+    // What the term reads from memory, to be read once a block.
+    std::vector<MemoryTile> reads;
     // When true the term changes nothing; worth a version of the code without it. Undefined: not worth it.
     Halide::Expr unused;
 };
@@ -38,18 +44,21 @@ ScoreTerm softcap_term(const Halide::Expr &cap);
 // -slope * |key - (row + diagonal_offset)| (Press et al. 2022, section 3, measured from the diagonal).
 ScoreTerm alibi_term(const Halide::Expr &slope, const Halide::Expr &diagonal_offset);
 // + bias(row, key); a bias of -infinity hides the key.
-ScoreTerm bias_term(const Halide::Func &bias);
+ScoreTerm bias_term(const MemoryTile &bias);
 // mask(row, key) == 0 hides the key.
-ScoreTerm mask_term(const Halide::Func &mask);
+ScoreTerm mask_term(const MemoryTile &mask);
 // row + lo_offset <= key <= row + hi_offset and key < key_count: causal, window and key length in one.
 ScoreTerm position_term(const Halide::Expr &lo_offset, const Halide::Expr &hi_offset, const Halide::Expr &key_count);
 
-// What the named terms take. bias(row, key) and mask(row, key) read one element.
+// What the named terms take. `element` reads one.
 struct TermArguments {
-    using Read = std::function<Halide::Expr(const Halide::Expr &row, const Halide::Expr &key)>;
+    struct Matrix {
+        std::function<Halide::Expr(const Halide::Expr &row, const Halide::Expr &key)> element;
+        Halide::Expr row_stride;
+    };
 
     Halide::Expr softcap, alibi_slope, diagonal_offset;
-    Read bias, mask;
+    Matrix bias, mask;
 };
 
 // Whether `names`, joined by '+', hold one.

@@ -51,15 +51,19 @@ LoopLevel block_loop(OnlineSoftmax &state, int update) { return LoopLevel(state.
 
 // What terms read from memory is read once a block, and so is what comes of it.
 void schedule_terms(ScoredBlocks &path, const LoopLevel &block, const CpuSimdTiles &tiles, int lanes) {
-    std::vector<Func> once_a_block;
+    const auto once_a_block = [&](Func f) {
+        return f.compute_at(block)
+            .bound(path.softmax.vars.row, 0, tiles.block_q)
+            .vectorize(path.softmax.vars.row, lanes);
+    };
     for (const ScoreTerm &term : path.terms) {
-        once_a_block.insert(once_a_block.end(), term.reads.begin(), term.reads.end());
+        for (const MemoryTile &tile : term.reads) {
+            once_a_block(tile.element).specialize(tile.one_for_all);
+        }
     }
-    if (any_seen_from_memory(path.terms)) {
-        once_a_block.push_back(path.softmax.seen);
-    }
-    for (Func &f : once_a_block) {
-        f.compute_at(block).bound(path.softmax.vars.row, 0, tiles.block_q).vectorize(path.softmax.vars.row, lanes);
+    // Scores ask once, values once for each of their channels.
+    if (any_seen_from_memory(path.terms) && path.softmax.seen.defined()) {
+        once_a_block(path.seen);
     }
 }
 

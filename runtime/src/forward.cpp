@@ -6,6 +6,7 @@
 
 #include "execution.h"
 #include "forward_by_kernel.h"
+#include "head_matrix.h"
 #include "kernel_choice.h"
 #include "scratch_size.h"
 #include "status.h"
@@ -80,6 +81,7 @@ class ForwardCall {
         if (direct_lse) lse.set_rows(problem_.lse, task.batch, task.head);
         const KeyVisibility keys = visibility(task.batch);
         const double slope = alibi_slope(task.head);
+        const int careful = hidden_values_matter(task, kv_head, keys.key_count) ? 1 : 0;
 
         for (std::int64_t tile = task.tile_begin; tile < task.tile_end; ++tile) {
             const std::int64_t block_q = usual_.kernel.tiles.block_q, row = tile * block_q;
@@ -94,9 +96,10 @@ class ForwardCall {
             // Kernels are built without assertions and their memory is reserved: they have no failure to report.
             by.kernel.forward(&scratch, q.get(), k.get(), v.get(), bias.get(), mask.get(), problem_.softmax_scale,
                               problem_.softcap, slope, plan.diagonal_offset, plan.lo_offset, plan.hi_offset,
-                              static_cast<std::int32_t>(keys.key_count), plan.interior.begin, plan.interior.length,
-                              plan.interior.count, plan.left.begin, plan.left.length, plan.left.count, plan.right.begin,
-                              plan.right.length, plan.right.count, out.get(), lse.get());
+                              static_cast<std::int32_t>(keys.key_count), careful, plan.interior.begin,
+                              plan.interior.length, plan.interior.count, plan.left.begin, plan.left.length,
+                              plan.left.count, plan.right.begin, plan.right.length, plan.right.count, out.get(),
+                              lse.get());
             if (problem_.lse.given && !direct_lse) spread_lse(lse_row, task, row, rows);
         }
     }
@@ -131,9 +134,17 @@ class ForwardCall {
         keys.window_right = problem_.window_right;
         keys.key_count = problem_.key_count(batch);
         keys.seqlen_k = problem_.seqlen_k;
-        // A kernel that tests keys in memory has no path without tests.
-        keys.everything_masked = (usual_.kernel.terms & kTestEveryKey) != 0 || one_by_one_;
+        keys.everything_masked = one_by_one_;
         return keys;
+    }
+
+    // Whether keys may be hidden in memory whose values are no finite numbers. Looking costs as much as a few rows.
+    bool hidden_values_matter(const RowTask &task, std::int64_t kv_head, std::int64_t key_count) const {
+        if ((usual_.kernel.terms & kTestEveryKey) == 0) return false;
+        if (task.tile_end - task.tile_begin == 1) return true;
+        return problem_.dtype == FLASHWRIGHT_F64
+                   ? !all_finite(HeadMatrix<double>(problem_.v, task.batch, kv_head), 0, key_count)
+                   : !all_finite(HeadMatrix<float>(problem_.v, task.batch, kv_head), 0, key_count);
     }
 
     double alibi_slope(std::int64_t head) const {

@@ -1,44 +1,8 @@
 #include "gradient_block.h"
 
 #include <algorithm>
-#include <type_traits>
 
 namespace flashwright {
-namespace {
-
-// Sums are kept apart as many times, so that they need not wait for each other; their order is fixed.
-constexpr std::int64_t kPartials = 8;
-
-// Calls f(element stride as a constant where it is 1).
-template <typename F>
-void with_stride(std::int64_t stride, F f) {
-    if (stride == 1) {
-        f(std::integral_constant<std::int64_t, 1>());
-    } else {
-        f(stride);
-    }
-}
-
-}  // namespace
-
-template <typename T>
-bool all_finite(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t rows) {
-    bool finite = true;
-    with_stride(from.channel_stride, [&](auto stride) {
-        for (std::int64_t r = 0; r < rows; ++r) {
-            const T *row = from.row(begin + r);
-            // Infinity times 0 is NaN, and NaN stays.
-            T zero[kPartials] = {};
-            std::int64_t c = 0;
-            for (; c + kPartials <= from.channels; c += kPartials) {
-                for (std::int64_t n = 0; n < kPartials; ++n) zero[n] += row[(c + n) * stride] * T{0};
-            }
-            for (; c < from.channels; ++c) zero[0] += row[c * stride] * T{0};
-            for (const T value : zero) finite = finite && value == T{0};
-        }
-    });
-    return finite;
-}
 
 template <typename T>
 void copy_padded(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t rows, std::int64_t padded_rows,
@@ -120,7 +84,6 @@ double dot_row(const HeadMatrix<T> &a, const HeadMatrix<T> &b, std::int64_t row)
 }
 
 #define FLASHWRIGHT_INSTANTIATE(T)                                                                                     \
-    template bool all_finite(const HeadMatrix<T> &, std::int64_t, std::int64_t);                                       \
     template void copy_padded(const HeadMatrix<T> &, std::int64_t, std::int64_t, std::int64_t, std::int64_t, T *);     \
     template void copy_transposed(const HeadMatrix<T> &, std::int64_t, std::int64_t, std::int64_t, std::int64_t, T *); \
     template void store(const T *, std::int64_t, T, std::int64_t, const HeadMatrix<T> &, std::int64_t);                \

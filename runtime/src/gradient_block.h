@@ -4,28 +4,9 @@
 
 #include <cstdint>
 
-#include "tensor_view.h"
+#include "head_matrix.h"
 
 namespace flashwright {
-
-// A matrix of one head: `channels` elements a row.
-template <typename T>
-struct HeadMatrix {
-    HeadMatrix(const StridedTensor &view, std::int64_t batch, std::int64_t head)
-        : data(reinterpret_cast<T *>(view.at(batch, head, 0))),
-          row_stride(view.strides[kRow]),
-          channel_stride(view.strides[kChannel]),
-          channels(view.shape[kChannel]) {}
-
-    T *row(std::int64_t index) const { return data + index * row_stride; }
-
-    T *data;
-    std::int64_t row_stride, channel_stride, channels;
-};
-
-// Whether all of `rows` rows from `begin` are finite.
-template <typename T>
-bool all_finite(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t rows);
 
 // to[r][c] = from[begin + r][c]; 0 where r >= rows or c >= from.channels.
 template <typename T>

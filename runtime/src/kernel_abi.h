@@ -21,16 +21,17 @@ struct KeyRun {
 
 // All forward kernels. Buffers are [channel, row or key]; bias and mask [key, row], strides of 0 broadcast; lse [row]
 // with stride 1. A kernel whose terms lack bias (mask, softcap, alibi) does not read that argument. Every row of the
-// tile sees every key of the interior; in `left` and `right` row i of the tile sees key j iff i + lo_offset <= j <= i +
-// hi_offset and j < key_count. ALiBi measures from row i's key i + diagonal_offset.
+// tile sees every key of the interior but for what bias and mask hide, the values of which are finite unless careful is
+// 1; in `left` and `right` row i of the tile sees key j only if i + lo_offset <= j <= i + hi_offset and j < key_count.
+// ALiBi measures from row i's key i + diagonal_offset.
 using ForwardKernel = int (*)(void *user_context, halide_buffer_t *q, halide_buffer_t *k, halide_buffer_t *v,
                               halide_buffer_t *bias, halide_buffer_t *mask, double softmax_scale, double softcap,
                               double alibi_slope, std::int32_t diagonal_offset, std::int32_t lo_offset,
-                              std::int32_t hi_offset, std::int32_t key_count, std::int32_t interior_begin,
-                              std::int32_t interior_block, std::int32_t interior_count, std::int32_t left_begin,
-                              std::int32_t left_block, std::int32_t left_count, std::int32_t right_begin,
-                              std::int32_t right_block, std::int32_t right_count, halide_buffer_t *out,
-                              halide_buffer_t *lse);
+                              std::int32_t hi_offset, std::int32_t key_count, std::int32_t careful,
+                              std::int32_t interior_begin, std::int32_t interior_block, std::int32_t interior_count,
+                              std::int32_t left_begin, std::int32_t left_block, std::int32_t left_count,
+                              std::int32_t right_begin, std::int32_t right_block, std::int32_t right_count,
+                              halide_buffer_t *out, halide_buffer_t *lse);
 
 // Adds the gradient of one tile of queries and keys to dq, dk and dv, which are [channel, row or key], as are q, dout
 // and k; kt, vt, bias, mask and dbias are [key, channel or row]. The first axis of all has stride 1, and all are padded
@@ -62,7 +63,8 @@ enum class Op { forward, backward, merge, step };
 
 // Score terms a forward or backward kernel may hold besides scale and position (bits).
 enum Terms : unsigned { kSoftcap = 1, kAlibi = 2, kBias = 4, kMask = 8 };
-// Those that hide keys by what is in memory (`seen_from_memory` of the score term): a kernel with one has no interior.
+// Those that hide keys by what is in memory (`seen_from_memory` of the score term): there is no interior that knows no
+// hidden keys.
 constexpr unsigned kTestEveryKey = kBias | kMask;
 
 struct Kernel {

@@ -28,13 +28,13 @@ Expr bias_expr(const ScoreIndex &at) {
         at.key == 5, Halide::Internal::make_const(Halide::Float(64), -std::numeric_limits<double>::infinity()), value);
 }
 
-// What a term reads: a Func of (row, key).
+// What a term reads, no two rows alike.
 template <typename Build>
-Func read_by(const Build &build) {
+MemoryTile read_by(const Build &build) {
     Var row("row"), key("key");
     Func f("read");
     f(row, key) = build(ScoreIndex{row, key});
-    return f;
+    return {f, Halide::Internal::const_false()};
 }
 
 Expr mask_expr(const ScoreIndex &at) { return Halide::cast<std::uint8_t>((at.key + at.row) % 3); }
