@@ -12,7 +12,7 @@ CpuSimdMachine cpu_simd_machine(const std::string &isa, int element_size, std::i
         int bytes, registers;
     };
     static constexpr Vectors kVectors[] = {
-        {"baseline", 16, 16}, {"sse41", 16, 16}, {"avx2", 32, 16}, {"avx512", 64, 32}};
+        {"baseline", 16, 16}, {"sse41", 16, 16}, {"avx2", 32, 16}, {"avx512", 64, 32}, {"neon", 16, 32}};
     for (const Vectors &vectors : kVectors) {
         if (isa == vectors.isa) return {vectors.bytes / element_size, vectors.registers, element_size, l1, l2};
     }

@@ -23,7 +23,7 @@ struct CpuSimdMachine {
 CpuSimdMachine cpu_simd_machine(const std::string &isa, int element_size, std::int64_t l1, std::int64_t l2);
 
 // Whether a register tile fits: `vectors` x `columns` accumulators, the vectors they are made of, and one broadcast
-// (which AVX-512 takes from memory).
+// (which AVX-512 takes from memory, and NEON from a vector of four).
 bool fits_registers(int vectors, int columns, const CpuSimdMachine &machine);
 
 // Whether a register tile holds enough sums that none waits for another: the latency of a multiply-add times the two

@@ -23,7 +23,7 @@ CpuSimdMachine machine_like_zen5() { return cpu_simd_machine("avx512", 4, 48 << 
 template <typename F>
 void with_every_space(F f) {
     for (const std::string &op : tunable_ops()) {
-        for (const char *isa : {"baseline", "sse41", "avx2", "avx512"}) {
+        for (const char *isa : {"baseline", "sse41", "avx2", "avx512", "neon"}) {
             for (const int element : {4, 8}) {
                 SCOPED_TRACE(op + " " + isa + " " + std::to_string(element));
                 f(tile_space_of(op), cpu_simd_machine(isa, element, 32 << 10, 512 << 10));
