@@ -4,6 +4,10 @@
 
 #include <HalideRuntime.h>
 
+#include <type_traits>
+
+extern "C" std::remove_pointer_t<flashwright::ForwardKernel> flashwright_candidate;
+
 namespace {
 
 float *row_of(halide_buffer_t *buffer, int row) {
