@@ -1,8 +1,7 @@
-#include "check_status.h"
 #include "commands.h"
-#include "forward_problem.h"
 #include "machine_info.h"
 #include "machine_peak.h"
+#include "measured_call.h"
 #include "npy.h"
 #include "validators.h"
 
@@ -99,20 +98,19 @@ ordered_json describe_kernels() {
     return kernels;
 }
 
-// The kernel that a shape gets in each dtype, and why.
+// The kernel that a shape gets in each op and dtype, and why.
 ordered_json explain(const std::string &spec) {
     const ShapeSpec shape = parse_shape_spec(spec);
     ordered_json choices = ordered_json::array();
-    for (const flashwright_dtype dtype : {FLASHWRIGHT_F32, FLASHWRIGHT_F64}) {
-        const ForwardProblem problem(shape, dtype);
-        std::int32_t kernel = -1;
-        char reason[512] = "";
-        check(flashwright_forward_choice(&problem.args(), nullptr, &kernel, reason, sizeof reason));
-        choices.push_back({{"shape", to_string(shape)},
-                           {"op", "forward"},
-                           {"dtype", dtype_name(dtype)},
-                           {"kernel", flashwright_kernel(kernel).name},
-                           {"reason", reason}});
+    for (const char *op : {"forward", "backward"}) {
+        for (const flashwright_dtype dtype : {FLASHWRIGHT_F32, FLASHWRIGHT_F64}) {
+            const ChosenKernel choice = make_measured_call(op, shape, dtype)->choose({});
+            choices.push_back({{"shape", to_string(shape)},
+                               {"op", op},
+                               {"dtype", dtype_name(dtype)},
+                               {"kernel", flashwright_kernel(choice.index).name},
+                               {"reason", choice.reason}});
+        }
     }
     return choices;
 }
@@ -137,7 +135,8 @@ void print_cpu(const ordered_json &cpu) {
 
 void print_choices(const ordered_json &choices) {
     for (const ordered_json &choice : choices) {
-        fmt::print("{} {}: {}\n", text_of(choice["shape"]), text_of(choice["dtype"]), text_of(choice["reason"]));
+        fmt::print("{} {} {}: {}\n", text_of(choice["shape"]), text_of(choice["op"]), text_of(choice["dtype"]),
+                   text_of(choice["reason"]));
     }
 }
 

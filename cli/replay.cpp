@@ -17,16 +17,22 @@ struct ReplayOptions {
     std::string results;
     std::vector<std::string> strategies = {"auto", "random", "local"};
     std::uint32_t seeds = 20;
-    std::size_t candidates = 60;
+    ReplayLimits limits = {60, 1000000};
     bool json = false;
 };
 
-// The regrets of all seeds after `candidates`, or where the space ended before.
+std::string limits_text(const ReplayLimits &limits) {
+    std::string text = fmt::format("{} candidates", limits.candidates);
+    if (limits.compilations < limits.candidates) text += fmt::format(" or {} compilations", limits.compilations);
+    return text;
+}
+
+// The regrets of all seeds at the limits, or where the space ended before.
 std::vector<double> regrets(const RecordedSpace &space, const std::string &strategy, const ReplayOptions &options,
                             const nlohmann::json &metadata) {
     std::vector<double> last;
     for (std::uint32_t seed = 1; seed <= options.seeds; ++seed)
-        last.push_back(regret_curve(space, strategy, seed, options.candidates, metadata).back());
+        last.push_back(regret_curve(space, strategy, seed, options.limits, metadata).back());
     return last;
 }
 
@@ -35,8 +41,8 @@ void replay(const ReplayOptions &options) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const RecordedSpace &space : run.spaces) {
         if (!options.json)
-            fmt::print("{} {} {} {}: {} recorded; how much slower than its best after {} candidates, {} seeds\n",
-                       space.op, space.dtype, space.isa, space.shape, space.trials.size(), options.candidates,
+            fmt::print("{} {} {} {}: {} recorded; how much slower than its best after {}, {} seeds\n", space.op,
+                       space.dtype, space.isa, space.shape, space.trials.size(), limits_text(options.limits),
                        options.seeds);
         for (const std::string &strategy : options.strategies) {
             const std::vector<double> values = regrets(space, strategy, options, run.metadata);
@@ -46,7 +52,8 @@ void replay(const ReplayOptions &options) {
                             {"shape", space.shape},
                             {"recorded", space.trials.size()},
                             {"strategy", strategy},
-                            {"candidates", options.candidates},
+                            {"candidates", options.limits.candidates},
+                            {"compilations", options.limits.compilations},
                             {"seeds", options.seeds},
                             {"median", median(values)},
                             {"q25", quarter(values)},
@@ -73,7 +80,10 @@ void add_replay(CLI::App &app) {
     command->add_option("--seeds", options->seeds, "Runs of each (20)")
         ->check(CLI::Range(1, 100000).description(""))
         ->type_name("N");
-    command->add_option("--candidates", options->candidates, "Candidates of a run (60)")
+    command->add_option("--candidates", options->limits.candidates, "Candidates of a run, at most (60)")
+        ->check(CLI::Range(1, 1000000).description(""))
+        ->type_name("N");
+    command->add_option("--compilations", options->limits.compilations, "Objects compiled in a run, at most (any)")
         ->check(CLI::Range(1, 1000000).description(""))
         ->type_name("N");
     command->add_flag("--json", options->json, "Print JSON");

@@ -1,7 +1,10 @@
 #include "tune.h"
 #include "commands.h"
 #include "interrupt.h"
+#include "message.h"
 #include "progress.h"
+#include "strategy.h"
+#include "tile_spaces.h"
 #include "verify_winners.h"
 #include "winners.h"
 
@@ -21,7 +24,7 @@ namespace {
 
 struct TuneArguments {
     TuneOptions options;
-    std::vector<std::string> ops, shapes, only;
+    std::vector<std::string> shapes, only;
     std::string budget = "10m", shapes_file, verify;
     bool json = false;
 };
@@ -63,8 +66,7 @@ void parse_only(const std::string &text, std::map<std::string, std::vector<int>>
 }
 
 void print_kernel(const TunedKernel &kernel) {
-    fmt::print("{} {} {}: {} of {} candidates tried", kernel.family.op, kernel.family.dtype, kernel.family.isa,
-               kernel.tried, kernel.space_size);
+    fmt::print("{}: {} of {} candidates tried", kernel.family.name(), kernel.tried, kernel.space_size);
     for (const auto &[verdict, count] : kernel.failures) fmt::print(", {} {}", count, verdict);
     fmt::print("\n");
     for (std::size_t i = 0; i < kernel.rows.size(); ++i) {
@@ -73,8 +75,8 @@ void print_kernel(const TunedKernel &kernel) {
                    to_string(row.shape), row.win ? "win" : "tie", 100 * row.ratio, 100 * row.interval.low,
                    100 * row.interval.high, row.pairs, 100 * row.noise_floor);
         if (row.win) {
-            for (std::size_t p = 0; p < kernel.parameters.size(); ++p)
-                fmt::print(" {}={}", kernel.parameters[p], kernel.points[i][p]);
+            for (const TileParameter &parameter : kernel.family.space().parameters)
+                fmt::print(" {}={}", parameter.name, kernel.tiles[i].*parameter.member);
         } else {
             fmt::print(" the default stays");
         }
@@ -86,13 +88,14 @@ nlohmann::ordered_json kernel_json(const TunedKernel &kernel) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (std::size_t i = 0; i < kernel.rows.size(); ++i) {
         const TunedRow &row = kernel.rows[i];
-        rows.push_back({{"shape", to_string(row.shape)},
-                        {"verdict", row.win ? "win" : "tie"},
-                        {"variant", row.win ? variant_id(tiles_of(kernel.points[i])) : kernel.family.default_id},
-                        {"ratio", row.ratio},
-                        {"interval", {row.interval.low, row.interval.high}},
-                        {"pairs", row.pairs},
-                        {"noise_floor", row.noise_floor}});
+        rows.push_back(
+            {{"shape", to_string(row.shape)},
+             {"verdict", row.win ? "win" : "tie"},
+             {"variant", row.win ? variant_id(kernel.family.space(), kernel.tiles[i]) : kernel.family.default_id},
+             {"ratio", row.ratio},
+             {"interval", {row.interval.low, row.interval.high}},
+             {"pairs", row.pairs},
+             {"noise_floor", row.noise_floor}});
     }
     return {{"op", kernel.family.op},
             {"dtype", kernel.family.dtype},
@@ -120,11 +123,10 @@ void run_verify(const TuneArguments &arguments, const TuneListener &listener) {
     std::size_t lost = 0;
     for (const VerifiedRow &row : rows) {
         fmt::print(
-            "{} {} {} {:<28} {:<24} {:>6.1f} % of the default's time ({:.1f} to {:.1f}), {:.1f} % when it was tuned: "
+            "{} {:<28} {:<24} {:>6.1f} % of the default's time ({:.1f} to {:.1f}), {:.1f} % when it was tuned: "
             "{}\n",
-            row.family.op, row.family.dtype, row.family.isa, row.shape, row.variant, 100 * row.ratio,
-            100 * row.interval.low, 100 * row.interval.high, 100 * row.promised,
-            row.holds() ? "holds" : "no longer faster");
+            row.family.name(), row.shape, row.variant, 100 * row.ratio, 100 * row.interval.low, 100 * row.interval.high,
+            100 * row.promised, row.holds() ? "holds" : "no longer faster");
         lost += row.holds() ? 0 : 1;
     }
     if (rows.empty()) fmt::print("The defaults serve every shape of {}: nothing to verify\n", arguments.verify);
@@ -149,7 +151,7 @@ void run_tune(TuneArguments &arguments) {
                                    [&](const std::string &text) { progress.detail(text); },
                                    [&](const std::string &text) {
                                        progress.clear();
-                                       fmt::print(stderr, "warning: {}\n", text);
+                                       print_message(fmt::format("warning: {}\n", text));
                                    }};
     if (!arguments.verify.empty()) {
         run_verify(arguments, listener);
@@ -184,9 +186,10 @@ void add_tune(CLI::App &app) {
     output->require_option(1);
     command->add_option("--results", options.results, "All measurements (OUTPUT with .t4.json)")->type_name("F");
     command->add_flag("--resume", options.resume, "Go on with the journal of the run before");
-    command->add_option("--op", arguments->ops, "Operations (forward)")
-        ->check(CLI::IsMember({"forward"}).description(""))
-        ->type_name("forward");
+    options.ops = {"forward"};
+    command->add_option("--op", options.ops, "Operations (forward)")
+        ->check(CLI::IsMember(tunable_ops()).description(""))
+        ->type_name("forward|backward");
     command->add_option("--dtype", options.dtypes, "Element types (all)")
         ->check(CLI::IsMember({"f32", "f64"}).description(""))
         ->type_name("f32|f64");

@@ -1,4 +1,4 @@
-# The sources of the generator program, everything that a kernel's code depends on.
+# The sources of the generator program, everything that a kernel's code depends on. The spaces of tiles are the tuner's.
 # flashwright_generator_sources(OUT SOURCE_DIR [CONFIGURE_DEPENDS])
 function(flashwright_generator_sources out source_dir)
     file(
@@ -9,6 +9,7 @@ function(flashwright_generator_sources out source_dir)
         "${source_dir}/schedules/*.h"
         "${source_dir}/generators/CMakeLists.txt"
     )
+    list(FILTER sources EXCLUDE REGEX "_space\\.(cpp|h)$")
     list(SORT sources)
     set(${out} ${sources} PARENT_SCOPE)
 endfunction()

@@ -8,7 +8,7 @@ scripts/setup.sh
 scripts/setup.sh --checks
 for preset in release asan ubsan tsan; do
     build "$preset"
-    FLASHWRIGHT_TEST_RANDOM=${FLASHWRIGHT_TEST_RANDOM:-20000} FLASHWRIGHT_TEST_SEED=${FLASHWRIGHT_TEST_SEED:-$(date +%Y%m%d)} \
+    FLASHWRIGHT_TEST_KILLS=50 FLASHWRIGHT_TEST_RANDOM=${FLASHWRIGHT_TEST_RANDOM:-20000} FLASHWRIGHT_TEST_SEED=${FLASHWRIGHT_TEST_SEED:-$(date +%Y%m%d)} \
         run_tests "$preset" --timeout 7200
 done
 for cpu in Nehalem Haswell; do

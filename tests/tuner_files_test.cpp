@@ -51,7 +51,7 @@ TunedKernel tuned(std::int64_t length, bool win, int block_q = 64) {
     row.interval = {0.89, 0.91};
     row.pairs = 40;
     kernel.rows = {row};
-    kernel.points = {win ? std::vector<int>{block_q, 128, 1, 8, 8, 8} : point_of(kernel.family.default_tiles)};
+    kernel.tiles = {win ? CpuSimdTiles{block_q, 128, 1, 8, 8, 8} : kernel.family.default_tiles};
     return kernel;
 }
 

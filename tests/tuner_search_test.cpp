@@ -1,11 +1,16 @@
 // Spaces and strategies, without a machine.
+#include "cpu_gradient_space.h"
+#include "cpu_simd_space.h"
 #include "flashwright/flashwright.h"
+#include "kernel_family.h"
 #include "search_space.h"
 #include "strategy.h"
+#include "tile_spaces.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -14,82 +19,155 @@ namespace {
 
 CpuSimdMachine machine_like_zen5() { return cpu_simd_machine("avx512", 4, 48 << 10, 1 << 20); }
 
-TEST(TunerSpace, EveryPointKeepsTheRules) {
-    for (const char *isa : {"baseline", "sse41", "avx2", "avx512"}) {
-        for (const int element : {4, 8}) {
-            const CpuSimdMachine machine = cpu_simd_machine(isa, element, 32 << 10, 512 << 10);
-            const std::vector<CpuSimdTiles> space = forward_space(machine, {});
-            EXPECT_GT(space.size(), 100U) << isa;
-            for (const CpuSimdTiles &tiles : space) {
-                EXPECT_EQ(tiles.block_q % (machine.lanes * tiles.row_vectors), 0);
-                EXPECT_LE(tiles.row_vectors * (tiles.tile_k + 1), machine.registers);
-                EXPECT_LE(std::int64_t{2} * tiles.block_q * tiles.block_k * element, machine.l2 / 2);
+// f(space, machine) for every op, ISA and element.
+template <typename F>
+void with_every_space(F f) {
+    for (const std::string &op : tunable_ops()) {
+        for (const char *isa : {"baseline", "sse41", "avx2", "avx512", "neon"}) {
+            for (const int element : {4, 8}) {
+                SCOPED_TRACE(op + " " + isa + " " + std::to_string(element));
+                f(tile_space_of(op), cpu_simd_machine(isa, element, 32 << 10, 512 << 10));
             }
-            EXPECT_FALSE(forward_starts(machine).empty()) << isa;
         }
     }
+}
+
+TEST(TunerSpace, IsNeitherEmptyNorRepeatsItself) {
+    with_every_space([](const TileSpace &space, const CpuSimdMachine &machine) {
+        std::set<std::vector<int>> points;
+        for (const CpuSimdTiles &tiles : space.choices(machine, {})) {
+            EXPECT_TRUE(points.insert(space.point_of(tiles)).second);
+            EXPECT_EQ(space.point_of(space.tiles_of(space.point_of(tiles))), space.point_of(tiles));
+            EXPECT_LE(std::int64_t{2} * tiles.block_q * tiles.block_k * machine.element_size, machine.l2 / 2);
+        }
+        EXPECT_GT(points.size(), 100U);
+        const std::vector<CpuSimdTiles> starts = space.starts(machine);
+        EXPECT_FALSE(starts.empty());
+        for (const CpuSimdTiles &start : starts) EXPECT_TRUE(space.broken_rule(start, machine, {}).empty());
+    });
     EXPECT_THROW(cpu_simd_machine("mmx", 4, 1, 1), std::invalid_argument);
+    EXPECT_THROW(tile_space_of("merge"), std::invalid_argument);
+}
+
+TEST(TunerSpace, ForwardTilesFitTheRegisters) {
+    for (const CpuSimdTiles &tiles : forward_space().choices(machine_like_zen5(), {})) {
+        EXPECT_EQ(tiles.block_q % (16 * tiles.row_vectors), 0);
+        EXPECT_LE(tiles.row_vectors * (std::max(tiles.tile_k, tiles.tile_v) + 1), 32);
+    }
+}
+
+// What the build and the runtime expect of a gradient's tiles: cmake/kernel_configuration.cmake, gradient_state.cpp.
+TEST(TunerSpace, GradientTilesAreWholeAndFitTheRegisters) {
+    with_every_space([](const TileSpace &space, const CpuSimdMachine &machine) {
+        if (&space != &gradient_space()) return;
+        for (const CpuSimdTiles &tiles : space.choices(machine, {})) {
+            EXPECT_EQ(tiles.width % machine.lanes, 0);
+            EXPECT_EQ(tiles.width % tiles.tile_k, 0);
+            EXPECT_EQ(tiles.block_q % tiles.tile_q, 0);
+            EXPECT_EQ(tiles.block_k % tiles.width, 0);
+            EXPECT_LE(tiles.block_q, 1024);
+            EXPECT_LE(tiles.width / machine.lanes * (std::max(tiles.tile_q, tiles.tile_k) + 1), machine.registers);
+        }
+    });
+    const CpuSimdMachine avx2 = cpu_simd_machine("avx2", 4, 32 << 10, 512 << 10);
+    const auto broken = [&](int block_q, int block_k, int tile_k, int width, int tile_q) {
+        return gradient_space().broken_rule(gradient_space().tiles_of({block_q, block_k, tile_k, width, tile_q}), avx2,
+                                            {});
+    };
+    EXPECT_EQ(broken(60, 128, 4, 16, 6), "");
+    EXPECT_NE(broken(64, 128, 4, 16, 6).find("block_q"), std::string::npos);
+    EXPECT_NE(broken(60, 120, 4, 16, 6).find("block_k"), std::string::npos);
+    EXPECT_NE(broken(60, 128, 6, 16, 6).find("tile_k"), std::string::npos);
+    EXPECT_NE(broken(60, 128, 4, 12, 6).find("width"), std::string::npos);
+    EXPECT_NE(broken(48, 128, 4, 16, 12).find("registers"), std::string::npos);
+    EXPECT_NE(broken(64, 128, 2, 8, 4).find("latency"), std::string::npos);
+    EXPECT_NE(broken(480, 512, 4, 16, 6).find("L2"), std::string::npos);
+    EXPECT_NE(broken(60, 128, 4, 16, 0).find("tile_q is at least 1"), std::string::npos);
 }
 
 TEST(TunerSpace, SmallShapesNarrowIt) {
-    for (const CpuSimdTiles &tiles : forward_space(machine_like_zen5(), {12, 8, 8})) {
+    for (const CpuSimdTiles &tiles : forward_space().choices(machine_like_zen5(), {12, 8, 8})) {
         EXPECT_LE(tiles.tile_k, 12);
         EXPECT_LE(tiles.tile_d, 8);
         EXPECT_LE(tiles.tile_v, 8);
     }
 }
 
-// The parameters here are those that the build compiles in.
+// The parameters here are those that the build compiles in, in the same order.
 TEST(TunerSpace, NamesAreThoseOfTheKernels) {
-    std::set<std::string> here;
-    for (const TileParameter &parameter : forward_parameters()) here.insert(parameter.name);
     for (int i = 0; i < flashwright_kernel_count(); ++i) {
-        if (std::string(flashwright_kernel(i).op) != "forward") continue;
-        std::set<std::string> there;
-        const auto tiles = nlohmann::json::parse(flashwright_kernel(i).tiles);
-        for (const auto &[name, value] : tiles.items()) there.insert(name);
-        EXPECT_EQ(here, there) << flashwright_kernel(i).name;
+        const flashwright_kernel_info kernel = flashwright_kernel(i);
+        const TileSpace *space = find_tile_space(kernel.op);
+        if (space == nullptr) continue;
+        std::vector<std::string> here, there;
+        for (const TileParameter &parameter : space->parameters) here.emplace_back(parameter.name);
+        const auto tiles = nlohmann::ordered_json::parse(kernel.tiles);
+        for (const auto &[name, value] : tiles.items()) there.push_back(name);
+        EXPECT_EQ(here, there) << kernel.name;
+    }
+}
+
+// Also of what ships: a default is never outside of the rules that it is measured by.
+TEST(TunerSpace, DefaultsKeepTheRules) {
+    for (const KernelFamily &family : kernel_families({}, {}, {})) {
+        EXPECT_EQ(family.space().broken_rule(family.default_tiles, family.machine(), {}), "") << family.name();
     }
 }
 
 TEST(TunerSpace, DefaultIsAPointAndOnlyRestricts) {
     const CpuSimdTiles odd = {48, 77, 1, 16, 16, 16};
-    const SearchSpace space = forward_search_space(machine_like_zen5(), {}, odd, {{"block_k", {64, 128}}});
-    EXPECT_LT(space.find(point_of(odd)), space.size());
+    const SearchSpace space = search_space(forward_space(), machine_like_zen5(), {}, odd, {{"block_k", {64, 128}}});
+    EXPECT_LT(space.find(forward_space().point_of(odd)), space.size());
     for (std::size_t i = 0; i < space.size(); ++i) {
-        const int block_k = tiles_of(space.point(i)).block_k;
+        const int block_k = forward_space().tiles_of(space.point(i)).block_k;
         EXPECT_TRUE(block_k == 64 || block_k == 128 || block_k == 77);
     }
-    EXPECT_THROW(forward_search_space(machine_like_zen5(), {}, odd, {{"block_x", {1}}}), std::invalid_argument);
+}
+
+TEST(TunerSpace, PointsThatDifferAtRunTimeAreOneObject) {
+    const SearchSpace space({"a", "b"}, {false, true}, {{1, 1}, {1, 2}, {1, 4}, {2, 1}});
+    const std::size_t object = space.object_of(space.find({1, 2}));
+    EXPECT_EQ(space.points_of_object(object),
+              (std::vector<std::size_t>{space.find({1, 1}), space.find({1, 2}), space.find({1, 4})}));
+    EXPECT_NE(space.object_of(space.find({2, 1})), object);
 }
 
 // A smooth space with one best point, and some that fail.
 class TunerStrategy : public ::testing::TestWithParam<std::string> {
  protected:
-    SearchSpace space = forward_search_space(machine_like_zen5(), {}, {32, 256, 2, 16, 8, 8}, {{"tile_d", {16}}});
+    SearchSpace space =
+        search_space(forward_space(), machine_like_zen5(), {}, {32, 256, 2, 16, 8, 8}, {{"tile_d", {16}}});
 
     std::vector<double> ratio(std::size_t point) const {
-        const CpuSimdTiles t = tiles_of(space.point(point));
+        const CpuSimdTiles t = forward_space().tiles_of(space.point(point));
         if (t.tile_k == 14 && t.block_q == 64) return {};
         const auto far = [](double a, double b) { return std::pow(std::log(a / b), 2); };
         return {0.8 + 0.1 * far(t.block_q, 64) + 0.05 * far(t.block_k, 128) + 0.1 * far(t.tile_k, 12) +
                 0.08 * far(t.tile_v, 8)};
     }
 
-    double best_after(std::size_t candidates, std::uint32_t seed) const {
+    std::vector<std::size_t> points_tried(std::size_t candidates, std::uint32_t seed) const {
         const auto strategy = make_strategy(GetParam(), space, {space.find({32, 256, 2, 16, 8, 8})}, seed);
         SearchHistory history(space.size(), 1);
-        std::set<std::size_t> seen;
-        while (seen.size() < candidates) {
-            const auto batch = strategy->propose(history, std::min<std::size_t>(8, candidates - seen.size()));
+        while (history.order().size() < candidates) {
+            const auto batch =
+                strategy->propose(history, std::min<std::size_t>(8, candidates - history.order().size()));
             if (batch.empty()) break;
             for (const std::size_t point : batch) {
-                EXPECT_TRUE(seen.insert(point).second) << "proposed twice";
+                EXPECT_FALSE(history.tried(point)) << "proposed twice";
                 history.add(point, ratio(point));
             }
         }
-        EXPECT_EQ(seen.size(), candidates);
-        return history.best(0);
+        EXPECT_EQ(history.order().size(), candidates);
+        return history.order();
+    }
+
+    double best_after(std::size_t candidates, std::uint32_t seed) const {
+        double best = 1e9;
+        for (const std::size_t point : points_tried(candidates, seed)) {
+            if (!ratio(point).empty()) best = std::min(best, ratio(point)[0]);
+        }
+        return best;
     }
 };
 
@@ -98,6 +176,18 @@ TEST_P(TunerStrategy, ProposesEachPointOnceAndFindsAGoodOne) {
     for (std::uint32_t seed = 1; seed <= 5; ++seed) sum += best_after(100, seed);
     // The best is about 0.8, the default about 0.95.
     EXPECT_LT(sum / 5, GetParam() == "exhaustive" ? 2 : GetParam() == "auto" ? 0.815 : 0.87);
+}
+
+// Points that need no compilation are favoured, but do not crowd out the others.
+TEST_P(TunerStrategy, SharesCompilations) {
+    if (GetParam() != "auto") return;
+    constexpr std::size_t kCandidates = 60;
+    for (std::uint32_t seed = 1; seed <= 5; ++seed) {
+        std::set<std::size_t> objects;
+        for (const std::size_t point : points_tried(kCandidates, seed)) objects.insert(space.object_of(point));
+        EXPECT_LT(objects.size(), 45U);
+        EXPECT_GT(objects.size(), 20U);
+    }
 }
 
 TEST_P(TunerStrategy, ExhaustsASmallSpace) {

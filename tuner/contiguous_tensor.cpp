@@ -7,29 +7,30 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 
-std::int64_t element_count(const flashwright_tensor &tensor) {
-    std::int64_t count = 1;
-    for (int axis = 0; axis < tensor.rank; ++axis) {
-        count *= tensor.shape[axis];
-    }
-    return count;
-}
-
 std::size_t padded_bytes(const flashwright_tensor &tensor) {
     const std::size_t element_size = tensor.dtype == FLASHWRIGHT_F64 ? sizeof(double) : sizeof(float);
-    const std::size_t bytes = static_cast<std::size_t>(element_count(tensor)) * element_size;
+    const std::size_t bytes = element_count(tensor) * element_size;
     return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
 template <typename T>
 void fill(const flashwright_tensor &tensor, std::int64_t s) {
     T *data = static_cast<T *>(tensor.data);
-    for (std::int64_t n = 0; n < element_count(tensor); ++n) {
+    const auto count = static_cast<std::int64_t>(element_count(tensor));
+    for (std::int64_t n = 0; n < count; ++n) {
         data[n] = static_cast<T>((37 * n + 101 * s + 13) % 97 - 48) / 32;
     }
 }
 
 }  // namespace
+
+std::size_t element_count(const flashwright_tensor &tensor) {
+    std::int64_t count = 1;
+    for (int axis = 0; axis < tensor.rank; ++axis) {
+        count *= tensor.shape[axis];
+    }
+    return static_cast<std::size_t>(count);
+}
 
 flashwright_tensor contiguous_tensor(flashwright_dtype dtype, std::initializer_list<std::int64_t> shape) {
     flashwright_tensor tensor = {};

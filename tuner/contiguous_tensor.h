@@ -13,6 +13,8 @@ namespace flashwright {
 // Without data.
 flashwright_tensor contiguous_tensor(flashwright_dtype dtype, std::initializer_list<std::int64_t> shape);
 
+std::size_t element_count(const flashwright_tensor &tensor);
+
 // One block for all of them, each at a cache line's start.
 std::unique_ptr<std::byte[]> allocate_tensors(std::initializer_list<flashwright_tensor *> tensors);
 

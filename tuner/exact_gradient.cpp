@@ -1,20 +1,13 @@
 #include "exact_gradient.h"
 
 #include "attention_error.h"
+#include "contiguous_tensor.h"
 #include "exact_score.h"
 
 #include <algorithm>
 
 namespace flashwright {
 namespace {
-
-std::size_t element_count(const flashwright_tensor &tensor) {
-    std::int64_t count = 1;
-    for (int axis = 0; axis < tensor.rank; ++axis) {
-        count *= tensor.shape[axis];
-    }
-    return static_cast<std::size_t>(count);
-}
 
 template <typename T>
 class Gradient {

@@ -31,7 +31,7 @@ KernelMeter::KernelMeter(const std::string &op, const ShapeSpec &shape, flashwri
       best_isa_(widest_usable_isa()),
       threads_(execution.threads > 0 ? execution.threads : flashwright_default_threads()),
       bytes_(measured_->elements() * (dtype == FLASHWRIGHT_F64 ? 8.0 : 4.0)) {
-    const flashwright_kernel_info kernel = flashwright_kernel(measured_->kernel(execution_));
+    const flashwright_kernel_info kernel = flashwright_kernel(measured_->choose(execution_).index);
     kernel_ = kernel.name;
     isa_ = kernel.isa;
     peak_.emplace(isa_, dtype, threads_);

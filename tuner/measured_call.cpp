@@ -7,14 +7,21 @@
 namespace flashwright {
 namespace {
 
+template <typename Choice, typename Args>
+ChosenKernel choose_by(Choice choice, const Args &args, const flashwright_execution &execution) {
+    ChosenKernel chosen;
+    char reason[512] = "";
+    check(choice(&args, &execution, &chosen.index, reason, sizeof reason));
+    chosen.reason = reason;
+    return chosen;
+}
+
 class MeasuredForward : public MeasuredCall {
  public:
     MeasuredForward(const ShapeSpec &shape, flashwright_dtype dtype) : problem_(shape, dtype) {}
 
-    std::int32_t kernel(const flashwright_execution &execution) const override {
-        std::int32_t index = -1;
-        check(flashwright_forward_choice(&problem_.args(), &execution, &index, nullptr, 0));
-        return index;
+    ChosenKernel choose(const flashwright_execution &execution) const override {
+        return choose_by(flashwright_forward_choice, problem_.args(), execution);
     }
     void fill() override { problem_.fill(); }
     void run(const flashwright_execution &execution) override {
@@ -31,10 +38,8 @@ class MeasuredBackward : public MeasuredCall {
  public:
     MeasuredBackward(const ShapeSpec &shape, flashwright_dtype dtype) : shape_(shape), problem_(shape, dtype) {}
 
-    std::int32_t kernel(const flashwright_execution &execution) const override {
-        std::int32_t index = -1;
-        check(flashwright_backward_choice(&problem_.args(), &execution, &index, nullptr, 0));
-        return index;
+    ChosenKernel choose(const flashwright_execution &execution) const override {
+        return choose_by(flashwright_backward_choice, problem_.args(), execution);
     }
     void fill() override { problem_.fill(); }
     void run(const flashwright_execution &execution) override {

@@ -10,10 +10,15 @@
 
 namespace flashwright {
 
+struct ChosenKernel {
+    std::int32_t index = -1;
+    std::string reason;
+};
+
 class MeasuredCall {
  public:
     virtual ~MeasuredCall() = default;
-    virtual std::int32_t kernel(const flashwright_execution &execution) const = 0;  // throws if there is none
+    virtual ChosenKernel choose(const flashwright_execution &execution) const = 0;  // throws if there is none
     virtual void fill() = 0;
     virtual void run(const flashwright_execution &execution) = 0;
     virtual double flops() const = 0;     // multiplications and additions

@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <limits>
 
+#include "call_by_kernel.h"
 #include "execution.h"
 #include "gradient_chunk.h"
 #include "gradient_plan.h"
@@ -51,7 +52,27 @@ flashwright_status run_backward(const BackwardProblem &problem, const Kernel &ke
                      });
 }
 
+flashwright_status run_kernel(const BackwardProblem &problem, const Kernel &kernel,
+                              const flashwright_execution &execution) {
+    return problem.forward.dtype == FLASHWRIGHT_F64 ? run_backward<double>(problem, kernel, execution)
+                                                    : run_backward<float>(problem, kernel, execution);
+}
+
 }  // namespace
+
+flashwright_status backward_by_kernel(const flashwright_backward_args &args, const flashwright_execution &execution,
+                                      const Kernel &kernel) {
+    BackwardProblem problem;
+    flashwright_execution checked;
+    flashwright_status status = validate_backward(&args, true, &problem);
+    if (!failed(status)) status = validate_execution(&execution, &checked);
+    if (failed(status)) return status;
+    if (const char *obstacle = obstacle_to(kernel, attention_request(Op::backward, problem.forward))) {
+        return make_status(FLASHWRIGHT_UNSUPPORTED, "kernel: %s cannot take this call: %s", kernel.name, obstacle);
+    }
+    return run_kernel(problem, kernel, checked);
+}
+
 }  // namespace flashwright
 
 using namespace flashwright;
@@ -71,9 +92,7 @@ flashwright_status flashwright_backward(const flashwright_backward_args *args, c
     if (!failed(status)) status = validate_execution(execution, &checked);
     if (!failed(status)) status = choose_kernel(attention_request(Op::backward, problem.forward), checked, &choice);
     if (failed(status)) return status;
-    const Kernel &kernel = kKernels[choice.index];
-    return problem.forward.dtype == FLASHWRIGHT_F64 ? run_backward<double>(problem, kernel, checked)
-                                                    : run_backward<float>(problem, kernel, checked);
+    return run_kernel(problem, kKernels[choice.index], checked);
 }
 
 flashwright_status flashwright_backward_choice(const flashwright_backward_args *args,

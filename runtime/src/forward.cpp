@@ -4,8 +4,8 @@
 #include <cstring>
 #include <limits>
 
+#include "call_by_kernel.h"
 #include "execution.h"
-#include "forward_by_kernel.h"
 #include "head_matrix.h"
 #include "kernel_choice.h"
 #include "scratch_size.h"

@@ -4,8 +4,11 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstring>
+#include <tuple>
 
+#include "choice_memo.h"
 #include "cpu_isa.h"
+#include "kernel_override.h"
 #include "status.h"
 
 namespace flashwright {
@@ -119,34 +122,62 @@ KernelChoice choose_in_isa(const KernelRequest &request, const char *isa_name) {
     return choice;
 }
 
-flashwright_status choose_by_name(const KernelRequest &request, const flashwright_execution &execution,
-                                  KernelChoice *choice) {
-    const char *name = execution.kernel;
-    int index = 0;
-    while (index < kKernelCount && std::strcmp(kKernels[index].name, name) != 0) ++index;
-    if (index == kKernelCount) {
-        return make_status(FLASHWRIGHT_INVALID_ARGUMENT,
-                           "kernel: expected the name of a kernel of this build, got '%s'", name);
-    }
+// The kernel that `source`, a member of the call or an environment variable, asks for; or why it cannot be.
+flashwright_status require_kernel(const KernelRequest &request, const flashwright_execution &execution, int index,
+                                  const char *source) {
     const Kernel &kernel = kKernels[index];
     if (!concerns(kernel, request)) {
-        return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "kernel: expected one for %s of %s, got %s",
-                           op_name(request.op), dtype_name(request.dtype), name);
+        return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "%s: expected one for %s of %s, got %s", source,
+                           op_name(request.op), dtype_name(request.dtype), kernel.name);
     }
     if (execution.isa != nullptr && std::strcmp(kernel.isa, execution.isa) != 0) {
-        return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "kernel: expected one of isa %s, got %s", execution.isa, name);
+        return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "%s: expected one of isa %s, got %s", source, execution.isa,
+                           kernel.name);
     }
     const int isa_index = find_isa(kernel.isa);
     if (isa_index < 0 || !isa(isa_index).usable) {
-        return make_status(FLASHWRIGHT_UNSUPPORTED, "kernel: %s cannot run on this CPU, which lacks %s", name,
-                           isa_index < 0 ? kernel.isa : isa(isa_index).missing);
+        return make_status(FLASHWRIGHT_UNSUPPORTED, "%s: %s cannot run on this CPU, which lacks %s", source,
+                           kernel.name, isa_index < 0 ? kernel.isa : isa(isa_index).missing);
     }
     if (const char *obstacle = obstacle_to(kernel, request)) {
-        return make_status(FLASHWRIGHT_UNSUPPORTED, "kernel: %s cannot take this call: %s", name, obstacle);
+        return make_status(FLASHWRIGHT_UNSUPPORTED, "%s: %s cannot take this call: %s", source, kernel.name, obstacle);
+    }
+    return ok_status();
+}
+
+flashwright_status choose_by_name(const KernelRequest &request, const flashwright_execution &execution,
+                                  KernelChoice *choice) {
+    const int index = find_kernel(execution.kernel);
+    if (index < 0) {
+        return make_status(FLASHWRIGHT_INVALID_ARGUMENT,
+                           "kernel: expected the name of a kernel of this build, got '%s'", execution.kernel);
     }
     choice->index = choice->last_index = index;
     choice->why = KernelChoice::Why::forced;
-    return ok_status();
+    return require_kernel(request, execution, index, "kernel");
+}
+
+flashwright_status choose_by_shape(const KernelRequest &request, const flashwright_execution &execution,
+                                   KernelChoice *choice) {
+    static thread_local ChoiceMemo memo;
+    const int best = execution.isa != nullptr ? find_isa(execution.isa) : default_isa().index;
+    const int worst = execution.isa != nullptr ? best : 0;
+    const int key = best + (execution.isa != nullptr ? isa_count() : 0);
+    if (const KernelChoice *known = memo.find(request, key)) {
+        *choice = *known;
+        return ok_status();
+    }
+    for (int i = best; i >= worst; --i) {
+        *choice = choose_in_isa(request, isa(i).name);
+        if (choice->index < 0) continue;
+        memo.keep(request, key, *choice);
+        return ok_status();
+    }
+    if (execution.isa == nullptr && best < 0) return default_isa().status;
+    return make_status(FLASHWRIGHT_UNSUPPORTED,
+                       "this build has no kernel for %s of %s on %s that can take this call%s%s", op_name(request.op),
+                       dtype_name(request.dtype), isa(best).name, choice->obstacle != nullptr ? ": " : "",
+                       choice->obstacle != nullptr ? choice->obstacle : "");
 }
 
 void describe_choice(const KernelRequest &request, const KernelChoice &choice, char *text, std::size_t size) {
@@ -157,6 +188,9 @@ void describe_choice(const KernelRequest &request, const KernelChoice &choice, c
     switch (choice.why) {
         case KernelChoice::Why::forced:
             append(text, size, "asked for by name");
+            break;
+        case KernelChoice::Why::environment:
+            append(text, size, "asked for by FLASHWRIGHT_KERNEL");
             break;
         case KernelChoice::Why::exact_row:
             append(text, size, "tuned for this shape, %.3g of the default's time", choice.row->ratio);
@@ -181,6 +215,14 @@ void describe_choice(const KernelRequest &request, const KernelChoice &choice, c
 }
 
 }  // namespace
+
+bool operator==(const KernelRequest &a, const KernelRequest &b) {
+    const auto members = [](const KernelRequest &r) {
+        return std::tie(r.op, r.dtype, r.terms, r.portable_only, r.seqlen_q, r.seqlen_k, r.head_dim, r.head_dim_v,
+                        r.causal, r.unit_channel_strides);
+    };
+    return members(a) == members(b);
+}
 
 const char *op_name(Op op) {
     switch (op) {
@@ -232,17 +274,14 @@ flashwright_status choose_kernel(const KernelRequest &request, const flashwright
         if (failed(status)) return status;
     }
     if (execution.kernel != nullptr) return choose_by_name(request, execution, choice);
-    const int best = execution.isa != nullptr ? find_isa(execution.isa) : default_isa().index;
-    const int worst = execution.isa != nullptr ? best : 0;
-    for (int i = best; i >= worst; --i) {
-        *choice = choose_in_isa(request, isa(i).name);
-        if (choice->index >= 0) return ok_status();
+    const KernelOverride &override = kernel_override();
+    if (failed(override.status)) return override.status;
+    if (override.index >= 0 && concerns(kKernels[override.index], request)) {
+        choice->index = choice->last_index = override.index;
+        choice->why = KernelChoice::Why::environment;
+        return require_kernel(request, execution, override.index, "environment variable FLASHWRIGHT_KERNEL");
     }
-    if (execution.isa == nullptr && best < 0) return default_isa().status;
-    return make_status(FLASHWRIGHT_UNSUPPORTED,
-                       "this build has no kernel for %s of %s on %s that can take this call%s%s", op_name(request.op),
-                       dtype_name(request.dtype), isa(best).name, choice->obstacle != nullptr ? ": " : "",
-                       choice->obstacle != nullptr ? choice->obstacle : "");
+    return choose_by_shape(request, execution, choice);
 }
 
 KernelRequest attention_request(Op op, const ForwardProblem &problem) {

@@ -22,6 +22,7 @@ struct KernelRequest {
     bool causal = false;
     bool unit_channel_strides = true;  // of q, k, v and out
 };
+bool operator==(const KernelRequest &a, const KernelRequest &b);
 
 KernelRequest attention_request(Op op, const ForwardProblem &problem);
 
@@ -29,15 +30,22 @@ struct KernelChoice {
     int index = -1;  // into kKernels
     // For the last tile where a smaller one holds the rows that are left over, else the same.
     int last_index = -1;
-    enum class Why { forced, exact_row, nearest_row, default_variant, portable } why = Why::default_variant;
+    enum class Why {
+        forced,
+        environment,
+        exact_row,
+        nearest_row,
+        default_variant,
+        portable
+    } why = Why::default_variant;
     const TableRow *row = nullptr;   // what decided, for the two rows
     const char *obstacle = nullptr;  // of the tuned kernels, for portable; may be null
 };
 
-// The rule: the best ISA (or the one forced) that has a kernel that fits; there the fewest score terms that suffice;
-// among those variants the tuned row of this very shape, else the nearest one, else the first variant listed. Where no
-// tuned kernel fits, the portable one. Rows that fill no tile of the variant go to the one with the smallest tile that
-// holds them, unless a kernel was forced.
+// The rule: the kernel that the call or else FLASHWRIGHT_KERNEL names; else the best ISA (or the one forced) that has a
+// kernel that fits; there the fewest score terms that suffice; among those variants the tuned row of this very shape,
+// else the nearest one, else the first variant listed. Where no tuned kernel fits, the portable one. Rows that fill no
+// tile of the variant go to the one with the smallest tile that holds them, unless a kernel was forced.
 flashwright_status choose_kernel(const KernelRequest &request, const flashwright_execution &execution,
                                  KernelChoice *choice);
 

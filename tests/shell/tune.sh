@@ -40,8 +40,12 @@ SCRIPT
 cat >>generator/generate <<'SCRIPT'
 arguments="$*"
 out=$(sed 's/.*-o \([^ ]*\).*/\1/' <<<"$arguments")
-[[ $arguments == *"block_q=24 row_vectors=3 tile_d=8 tile_k=4 tile_v=4"* && ! -e $work/spoil-default ]] && exec "$real" "$@"
-[[ $arguments == *"block_q=24 row_vectors=3 tile_d=8 tile_k=4 tile_v=4"* ]] && exec cp "$objects/faulty_kernel_1.o" "$out/candidate.o"
+kind=kernel
+[[ $arguments == *"-g backward"* ]] && kind=gradient
+if [[ $arguments == *"block_q=24 row_vectors=3 tile_d=8 tile_k=4 tile_v=4"* || $arguments == *"tile_k=4 width=16 tile_q=6"* ]]; then
+    [ -e "$work/spoil-default" ] || exec "$real" "$@"
+    exec cp "$objects/${kind}_1.o" "$out/candidate.o"
+fi
 exec 9>"$work/lock"
 flock 9
 fault=$(head -n 1 "$work/faults")
@@ -52,7 +56,7 @@ case $fault in
     sleep) exec sleep 1000 ;;
     garbage) echo "no object" >"$out/candidate.o" ;;
     fail) echo "error: it does not compile" >&2; exit 1 ;;
-    *) exec cp "$objects/faulty_kernel_$fault.o" "$out/candidate.o" ;;
+    *) exec cp "$objects/${kind}_$fault.o" "$out/candidate.o" ;;
 esac
 SCRIPT
 chmod +x generator/generate
@@ -87,6 +91,29 @@ tiles = {v["id"]: v["tiles"] for v in winners["kernels"][0]["variants"]}[row["va
 assert tiles in right, row
 PYTHON
 
+# The same of backward, into the same file.
+printf '%s\n' 1 3 4 5 6 7 sleep garbage >faults
+tune 0 --op backward --output winners.json --results gradient.t4.json "${limits[@]}" --candidates 11 \
+    --only block_q=60 --only block_k=96
+[ ! -s faults ] || fail "backward: not all faults were tried: $(tr '\n' ' ' <faults)"
+python3 - <<'PYTHON' || fail "the results of the fault suite of backward"
+import collections, json
+results = json.load(open("gradient.t4.json"))["results"]
+by = collections.Counter((r["invalidity"], r["x_verdict"]) for r in results)
+assert by["correctness", "wrong"] == 2, by  # nothing added, NaN
+assert by["runtime", "crash"] == 2, by      # segfault, abort
+assert by["timeout", "timeout"] == 1, by    # endless kernel
+assert by["runtime", "out of memory"] == 1, by
+assert by["compile", "timeout"] == 1 and by["compile", "compile"] == 1, by
+assert by["correct", "ok"] >= 2, by
+assert {r["x_op"] for r in results} == {"backward"}
+kernels = {kernel["op"]: kernel for kernel in json.load(open("winners.json"))["kernels"]}
+assert set(kernels) == {"forward", "backward"}, kernels
+row, = kernels["backward"]["table"]
+tiles = {v["id"]: v["tiles"] for v in kernels["backward"]["variants"]}[row["variant"]]
+assert tiles in [r["configuration"] for r in results if r["invalidity"] == "correct"], row
+PYTHON
+
 # What others read of it: schemas, page, caches; and our own replay.
 venv=$FLASHWRIGHT_SOURCE_DIR/build/venv/bin/python
 python=python3
@@ -94,7 +121,7 @@ python=python3
 if $python -c 'import jsonschema' 2>/dev/null; then
     $python - "$FLASHWRIGHT_SOURCE_DIR/docs/schemas" <<'PYTHON' || fail "the schemas"
 import json, jsonschema, sys
-for file, schema in (("winners.json", "winners-1"), ("winners.t4.json", "results-1")):
+for file, schema in (("winners.json", "winners-1"), ("winners.t4.json", "results-1"), ("gradient.t4.json", "results-1")):
     schema = json.load(open(f"{sys.argv[1]}/{schema}.schema.json"))
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(json.load(open(file)), schema)
@@ -106,6 +133,8 @@ fi
 for text in '<svg' 'What was decided' 'out of memory' 'signal 11'; do
     grep -qF "$text" report.html || fail "'$text' is not in the report"
 done
+"$FLASHWRIGHT_BIN" report gradient.t4.json -o report.html || fail "report of backward"
+grep -qF 'tile_q=' report.html || fail "tile_q is not in the report of backward"
 "$FLASHWRIGHT_BIN" replay winners.t4.json --seeds 3 --candidates 5 --json >stdout || fail "replay"
 python3 - <<'PYTHON' || fail "caches or replay"
 import glob, json
@@ -155,7 +184,54 @@ wait $pid || code=$?
 [ $code -eq 130 ] || fail "an interrupted run: exit code $code, expected 130"
 [ -s late.t4.json ] || fail "an interrupted run left no results"
 
-# Folders that cannot be written to, and wrong command lines.
+# kill -9 of whole runs at random moments: each leaves no winners file, the one before or a whole one, and no process; the
+# run that goes on ends right.
+killed=(tune --dtype f32 --isa avx2 --shape 1,2,2,64,64,40 --output killed.json --candidates 10 --only row_vectors=3
+        --only block_q=24 --only tile_d=8 --only tile_k=4 --only tile_v=4 --resume)
+whole() {
+    python3 - killed.json <<'PYTHON'
+import json, sys
+winners = json.load(open(sys.argv[1]))
+kernel, = winners["kernels"]
+row, = kernel["table"]
+assert winners["evidence"] and row["variant"] in {variant["id"] for variant in kernel["variants"]}
+PYTHON
+}
+for kill in $(seq "${FLASHWRIGHT_TEST_KILLS:-8}"); do
+    "$FLASHWRIGHT_BIN" "${killed[@]}" >stdout 2>stderr </dev/null &
+    pid=$!
+    sleep $((RANDOM % 4)).$((RANDOM % 10))$((RANDOM % 10))
+    { kill -KILL $pid && wait $pid; } 2>/dev/null
+    [ ! -e killed.json ] || whole || fail "kill $kill left part of a winners file"
+done
+sleep 0.2
+pgrep -f "$work/cache" >/dev/null && fail "killed runs left processes: $(pgrep -af "$work/cache")"
+"$FLASHWRIGHT_BIN" "${killed[@]}" >stdout 2>stderr </dev/null || fail "the run after the kills: $(tail -n 3 stderr)"
+whole || fail "the winners after the kills"
+says stderr "known from the journal"
+python3 - <<'PYTHON' || fail "the results after the kills"
+import json
+results = json.load(open("killed.t4.json"))["results"]
+assert len(results) >= 9 and all(r["invalidity"] == "correct" for r in results), results
+PYTHON
+
+# Folders that cannot be written to, also not by root, and wrong command lines.
+mkdir read-only
+cat >read-only.sh <<'SCRIPT'
+mount -t tmpfs -o ro none read-only || exit 77
+exec "$FLASHWRIGHT_BIN" tune --dtype f32 --isa avx2 --shape 1,2,2,64,64,40 --output "$1" --results "$2" 2>stderr
+SCRIPT
+for files in "read-only/winners.json winners.t4.json" "w.json read-only/winners.t4.json"; do
+    code=0
+    # shellcheck disable=SC2086 # two words
+    unshare --mount --map-root-user bash read-only.sh $files >stdout 2>stderr || code=$?
+    if [ $code -eq 77 ] || ! command -v unshare >/dev/null; then
+        echo "[SKIP] no folder can be mounted here: a read-only one is not tested"
+        break
+    fi
+    [ $code -eq 1 ] || fail "a read-only folder: exit code $code, expected 1"
+    says stderr "error: " "read-only" "Read-only file system"
+done
 tune 1 --output none/winners.json
 says stderr "none"
 tune 2
@@ -164,6 +240,9 @@ tune 1 --output w.json --budget soon
 says stderr budget
 tune 1 --output w.json --isa mmx
 says stderr isa
+tune 1 --output w.json --only block_x=1
+says stderr only block_x block_k
+tune 2 --output w.json --op merge
 tune 1 --output w.json --shape 1,1,1,8,2,64
 says stderr "1,1,1,8,2,64" tile_k
 

@@ -25,7 +25,12 @@ good = {"schema_version": 1, "machine": {"exact": "here", "family": family},
         "kernels": [{"op": "forward", "dtype": "f32", "isa": "avx2", "terms": [],
                      "variants": [{"id": "q48b128r3d8k4v4", "tiles": tiles}], "default": "v0",
                      "table": [{"shape": {"seqlen_q": 96, "seqlen_k": 96, "head_dim": 64, "causal": False},
-                                "variant": "q48b128r3d8k4v4", "ratio": 0.9}]}]}
+                                "variant": "q48b128r3d8k4v4", "ratio": 0.9}]},
+                    {"op": "backward", "dtype": "f32", "isa": "avx2", "terms": [],
+                     "variants": [{"id": "q96b96k4w24t3", "tiles": {"block_q": 96, "block_k": 96, "tile_k": 4, "width": 24, "tile_q": 3}}],
+                     "default": "v0",
+                     "table": [{"shape": {"seqlen_q": 96, "seqlen_k": 96, "head_dim": 64, "causal": False},
+                                "variant": "q96b96k4w24t3", "ratio": 0.9}]}]}
 def write(name, spoil=lambda w: None):
     spoilt = copy.deepcopy(good)
     spoil(spoilt)
@@ -37,6 +42,8 @@ write("bad_isa", lambda w: kernel(w).update(isa="mmx"))
 write("bad_dtype", lambda w: kernel(w).update(dtype=32))
 write("bad_tiles", lambda w: kernel(w)["variants"][0]["tiles"].update(block_q=1000008))
 write("bad_lanes", lambda w: kernel(w)["variants"][0]["tiles"].update(block_q=50))
+write("bad_width", lambda w: w["kernels"][1]["variants"][0]["tiles"].update(width=12))
+write("bad_divisor", lambda w: w["kernels"][1]["variants"][0]["tiles"].update(tile_k=5))
 write("bad_type", lambda w: kernel(w)["variants"][0]["tiles"].update(tile_k="many"))
 write("bad_causal", lambda w: kernel(w)["table"][0]["shape"].update(causal="no"))
 write("bad_ratio", lambda w: kernel(w)["table"][0].update(ratio=-1))
@@ -58,6 +65,8 @@ configure "$PWD/good.json"
 grep -q "CMake Warning" log && fail "a warning about a good file: $(cat log)"
 grep -q forward_f32_avx2_q48b128r3d8k4v4 build/kernels/kernel_registry.cpp || fail "the winner is not built"
 grep -q forward_f32_avx2_v0 build/kernels/kernel_registry.cpp || fail "the default is not built"
+grep -qF '{Op::backward, FLASHWRIGHT_F32, "avx2", 96, 96, 64, false, "q96b96k4w24t3",' build/kernels/kernel_registry.cpp ||
+    fail "the row of backward is not built"
 for file in bad_*.json; do
     configure "$PWD/$file"
     [ "$(grep -c 'CMake Warning' log)" -eq 1 ] || fail "$file: expected one warning: $(cat log)"

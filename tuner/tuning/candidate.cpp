@@ -1,6 +1,6 @@
 #include "candidate.h"
 
-#include "../../runtime/src/forward_by_kernel.h"
+#include "../../runtime/src/call_by_kernel.h"
 #include "../../runtime/src/scratch.h"
 #include "check_status.h"
 
@@ -24,28 +24,38 @@ int candidate_scratch_free(void *context, void *block) { return flashwright_scra
 
 namespace flashwright {
 
-Candidate::Candidate(const std::string &shared_object, const CpuSimdTiles &tiles, flashwright_dtype dtype,
-                     const std::string &isa)
-    : isa_(isa), kernel_{} {
+Candidate::Candidate(const std::string &shared_object, const CpuSimdTiles &tiles, const KernelFamily &family)
+    : isa_(family.isa), kernel_{} {
     // Never unloaded: the process ends first.
     void *library = dlopen(shared_object.c_str(), RTLD_NOW | RTLD_LOCAL);
     void *symbol = library != nullptr ? dlsym(library, kCandidateSymbol) : nullptr;
     if (symbol == nullptr) throw std::runtime_error(fmt::format("cannot be loaded: {}", dlerror()));
     kernel_.name = kCandidateSymbol;
-    kernel_.op = Op::forward;
-    kernel_.dtype = dtype;
+    kernel_.dtype = family.element_type();
     kernel_.isa = isa_.c_str();
     kernel_.variant = "candidate";
     kernel_.tiles = tiles;
     kernel_.terms_text = "";
     kernel_.tiles_json = "";
-    kernel_.forward = reinterpret_cast<ForwardKernel>(symbol);
+    if (family.op == "backward") {
+        kernel_.op = Op::backward;
+        kernel_.backward = reinterpret_cast<BackwardKernel>(symbol);
+    } else {
+        kernel_.op = Op::forward;
+        kernel_.forward = reinterpret_cast<ForwardKernel>(symbol);
+    }
 }
 
 void Candidate::forward(const flashwright_forward_args &args, bool as_shipped) const {
     flashwright_execution execution = {};
     execution.threads = 1;
     check(forward_by_kernel(args, execution, kernel_, as_shipped));
+}
+
+void Candidate::backward(const flashwright_backward_args &args) const {
+    flashwright_execution execution = {};
+    execution.threads = 1;
+    check(backward_by_kernel(args, execution, kernel_));
 }
 
 }  // namespace flashwright

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "flashwright/flashwright.h"
+#include "kernel_family.h"
 
-#include <memory>
 #include <string>
 
 #include "../../runtime/src/kernel_abi.h"
@@ -13,14 +13,14 @@ namespace flashwright {
 class Candidate {
  public:
     // Throws std::runtime_error if the file cannot be loaded.
-    Candidate(const std::string &shared_object, const CpuSimdTiles &tiles, flashwright_dtype dtype,
-              const std::string &isa);
+    Candidate(const std::string &shared_object, const CpuSimdTiles &tiles, const KernelFamily &family);
     Candidate(const Candidate &) = delete;
     Candidate &operator=(const Candidate &) = delete;
 
-    // On one thread. `as_shipped`: rows that fill no tile by the kernel that this build would take for them, as in a
-    // library that holds the candidate; else by the candidate.
+    // What the family's op is, on one thread. `as_shipped`: rows that fill no tile by the kernel that this build would
+    // take for them, as in a library that holds the candidate; else by the candidate.
     void forward(const flashwright_forward_args &args, bool as_shipped) const;
+    void backward(const flashwright_backward_args &args) const;
 
  private:
     std::string isa_;

@@ -56,6 +56,14 @@ std::vector<std::string> generator_arguments(const GeneratorProgram &generator, 
 
 }  // namespace
 
+BuildRequest build_request_of(const KernelFamily &family, const CpuSimdTiles &tiles) {
+    BuildRequest request = {family.op, family.dtype, family.isa, {}};
+    for (const TileParameter &parameter : family.space().parameters) {
+        if (!parameter.run_time) request.tiles.push_back(fmt::format("{}={}", parameter.name, tiles.*parameter.member));
+    }
+    return request;
+}
+
 GeneratorProgram find_generator() {
     const char *given = std::getenv("FLASHWRIGHT_GENERATOR");
     const fs::path path =

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "child_process.h"
+#include "kernel_family.h"
 
 #include <cstddef>
 #include <map>
@@ -25,6 +26,7 @@ struct BuildRequest {
     std::string op, dtype, isa;
     std::vector<std::string> tiles;  // parameter=value, those compiled in
 };
+BuildRequest build_request_of(const KernelFamily &family, const CpuSimdTiles &tiles);
 
 struct Build {
     ChildOutcome outcome;

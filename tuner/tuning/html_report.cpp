@@ -1,6 +1,7 @@
 #include "html_report.h"
 
 #include "svg_plot.h"
+#include "tile_spaces.h"
 
 #include <fmt/format.h>
 
@@ -26,9 +27,9 @@ svg{max-width:100%;height:auto}svg text{font:12px system-ui,sans-serif;fill:#576
 .marked{fill:#d9480f}.best{fill:none;stroke:#0a7a3c;stroke-width:2}
 )";
 
-std::string configuration_text(const json &configuration) {
+std::string configuration_text(const std::string &op, const json &configuration) {
     std::string text;
-    for (const TileParameter &parameter : forward_parameters()) {
+    for (const TileParameter &parameter : tile_space_of(op).parameters) {
         if (configuration.contains(parameter.name))
             text +=
                 fmt::format("{}{}={}", text.empty() ? "" : " ", parameter.name, configuration[parameter.name].dump());
@@ -58,7 +59,8 @@ std::string machine_section(const json &metadata) {
 std::string decision_table(const json &metadata) {
     std::map<std::string, json> last;
     for (const json &duel : metadata.value("x_duels", json::array()))
-        last[fmt::format("{} {} {}", duel.value("dtype", ""), duel.value("isa", ""), duel.value("duel", ""))] = duel;
+        last[fmt::format("{} {} {} {}", duel.value("op", ""), duel.value("dtype", ""), duel.value("isa", ""),
+                         duel.value("duel", ""))] = duel;
     if (last.empty()) return "<p>The run ended before the finals: nothing was decided.</p>";
     std::string html =
         "<table><tr><th>kernel</th><th>shape</th><th>verdict</th><th class=\"number\">time over the default's</th>"
@@ -79,7 +81,7 @@ std::string decision_table(const json &metadata) {
             escape_html(duel.value("duel", "")), win ? "win" : "tie", win ? "win" : "tie",
             shown->at("ratio").get<double>(), shown->at("interval")[0].get<double>(),
             shown->at("interval")[1].get<double>(), duel.value("pairs", 0), 100 * duel.value("noise_floor", 0.0),
-            configuration_text(duel.at("winner")));
+            configuration_text(duel.at("op"), duel.at("winner")));
     }
     return html +
            "</table><p class=\"note\">A variant wins only if the upper end of its interval is below 1 by more than "

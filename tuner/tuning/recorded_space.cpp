@@ -1,5 +1,7 @@
 #include "recorded_space.h"
 
+#include "tile_spaces.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,9 +16,9 @@ namespace {
 using nlohmann::json;
 
 // In the order of the kernel's parameters, not of the alphabet.
-std::vector<std::string> parameters_of(const json &configuration) {
+std::vector<std::string> parameters_of(const std::string &op, const json &configuration) {
     std::vector<std::string> names;
-    for (const TileParameter &parameter : forward_parameters()) {
+    for (const TileParameter &parameter : tile_space_of(op).parameters) {
         if (configuration.contains(parameter.name)) names.emplace_back(parameter.name);
     }
     for (const auto &[name, value] : configuration.items()) {
@@ -59,7 +61,7 @@ RecordedRun run_of(const json &file) {
                               result.at("x_dtype"),
                               result.at("x_isa"),
                               shape,
-                              parameters_of(result.at("configuration")),
+                              parameters_of(result.at("x_op"), result.at("configuration")),
                               {}});
     }
     // What failed belongs to every shape.
@@ -80,7 +82,7 @@ RecordedRun read_results(const std::string &path) {
     if (!file) throw std::runtime_error(fmt::format("{}: {}", path, std::strerror(errno)));
     try {
         return run_of(json::parse(file));
-    } catch (const json::exception &error) {
+    } catch (const std::exception &error) {
         throw std::runtime_error(fmt::format("{}: expected results of flashwright tune: {}", path, error.what()));
     }
 }

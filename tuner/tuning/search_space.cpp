@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <set>
-#include <stdexcept>
 
 namespace flashwright {
 
@@ -26,6 +25,21 @@ SearchSpace::SearchSpace(std::vector<std::string> names, std::vector<bool> run_t
             ranks_[i][p] = static_cast<int>(place - sorted.begin());
             features_[i][p] = sorted.size() > 1 ? ranks_[i][p] / static_cast<double>(sorted.size() - 1) : 0;
         }
+    }
+    find_objects();
+}
+
+void SearchSpace::find_objects() {
+    std::map<std::vector<int>, std::size_t> numbers;  // by the values that are compiled in
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+        std::vector<int> compiled_in;
+        for (std::size_t p = 0; p < names_.size(); ++p) {
+            if (!run_time_[p]) compiled_in.push_back(points_[i][p]);
+        }
+        const std::size_t object = numbers.emplace(compiled_in, numbers.size()).first->second;
+        object_of_.push_back(object);
+        points_of_object_.resize(numbers.size());
+        points_of_object_[object].push_back(i);
     }
 }
 
@@ -56,18 +70,13 @@ std::string SearchSpace::text(std::size_t index) const {
     return text;
 }
 
-SearchSpace forward_search_space(const CpuSimdMachine &machine, const SmallestShape &shape,
-                                 const CpuSimdTiles &default_tiles,
-                                 const std::map<std::string, std::vector<int>> &only) {
+SearchSpace search_space(const TileSpace &tiles, const CpuSimdMachine &machine, const SmallestShape &shape,
+                         const CpuSimdTiles &default_tiles, const std::map<std::string, std::vector<int>> &only) {
     std::vector<std::string> names;
     std::vector<bool> run_time;
-    for (const TileParameter &parameter : forward_parameters()) {
+    for (const TileParameter &parameter : tiles.parameters) {
         names.emplace_back(parameter.name);
         run_time.push_back(parameter.run_time);
-    }
-    for (const auto &[name, values] : only) {
-        if (std::find(names.begin(), names.end(), name) == names.end())
-            throw std::invalid_argument(fmt::format("only: expected one of {}, got {}", fmt::join(names, ", "), name));
     }
     const auto allowed = [&](const std::vector<int> &point) {
         for (std::size_t p = 0; p < names.size(); ++p) {
@@ -78,23 +87,12 @@ SearchSpace forward_search_space(const CpuSimdMachine &machine, const SmallestSh
         }
         return true;
     };
-    std::set<std::vector<int>> points = {point_of(default_tiles)};
-    for (const CpuSimdTiles &tiles : forward_space(machine, shape)) {
-        if (allowed(point_of(tiles))) points.insert(point_of(tiles));
+    std::set<std::vector<int>> points = {tiles.point_of(default_tiles)};
+    for (const CpuSimdTiles &choice : tiles.choices(machine, shape)) {
+        const std::vector<int> point = tiles.point_of(choice);
+        if (allowed(point)) points.insert(point);
     }
     return SearchSpace(std::move(names), std::move(run_time), {points.begin(), points.end()});
-}
-
-CpuSimdTiles tiles_of(const std::vector<int> &point) {
-    CpuSimdTiles tiles = {};
-    for (std::size_t p = 0; p < point.size(); ++p) tiles.*forward_parameters()[p].member = point[p];
-    return tiles;
-}
-
-std::vector<int> point_of(const CpuSimdTiles &tiles) {
-    std::vector<int> point;
-    for (const TileParameter &parameter : forward_parameters()) point.push_back(tiles.*parameter.member);
-    return point;
 }
 
 }  // namespace flashwright

@@ -1,7 +1,7 @@
 // What a search sees of a space of tiles: points, each a value for every parameter, and how far apart they are.
 #pragma once
 
-#include "cpu_simd_space.h"
+#include "tile_space.h"
 
 #include <cstddef>
 #include <map>
@@ -27,6 +27,10 @@ class SearchSpace {
     // Points that differ in one parameter, by one step of its values, or in two by one each.
     std::vector<std::size_t> neighbours(std::size_t index) const;
 
+    // Points that differ in parameters given at run time alone are one object: its number, and its points.
+    std::size_t object_of(std::size_t index) const { return object_of_[index]; }
+    const std::vector<std::size_t> &points_of_object(std::size_t object) const { return points_of_object_[object]; }
+
     // A text for people and files: block_q=32 block_k=256 …
     std::string text(std::size_t index) const;
 
@@ -36,15 +40,15 @@ class SearchSpace {
     std::vector<std::vector<int>> points_;
     std::vector<std::vector<int>> ranks_;
     std::vector<std::vector<double>> features_;
+    std::vector<std::size_t> object_of_;
+    std::vector<std::vector<std::size_t>> points_of_object_;
+
+    void find_objects();
 };
 
-// Of the forward kernels. `only`: the values allowed, where not all are. The default of the build is a point of it
-// whatever the rules say. Throws std::invalid_argument on a parameter that does not exist.
-SearchSpace forward_search_space(const CpuSimdMachine &machine, const SmallestShape &shape,
-                                 const CpuSimdTiles &default_tiles,
-                                 const std::map<std::string, std::vector<int>> &only);
-
-CpuSimdTiles tiles_of(const std::vector<int> &point);
-std::vector<int> point_of(const CpuSimdTiles &tiles);
+// Of an op's tiles. `only`: the values allowed, where not all are; parameters of other ops do not matter. The default
+// of the build is a point of it whatever the rules say.
+SearchSpace search_space(const TileSpace &tiles, const CpuSimdMachine &machine, const SmallestShape &shape,
+                         const CpuSimdTiles &default_tiles, const std::map<std::string, std::vector<int>> &only);
 
 }  // namespace flashwright

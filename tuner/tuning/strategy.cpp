@@ -11,11 +11,14 @@
 namespace flashwright {
 namespace {
 
-constexpr std::size_t kSmallSpace = 250;  // try all
-constexpr std::size_t kStartPoints = 28;  // before anything is learnt
-constexpr double kGoodShare = 0.15;       // of what was measured
-constexpr std::size_t kCentres = 6;       // best points whose neighbourhoods are looked at
-constexpr std::size_t kLastCentres = 2;   // whose untried neighbours come last
+constexpr std::size_t kSmallSpace = 250;   // try all
+constexpr std::size_t kStartPoints = 28;   // before anything is learnt
+constexpr std::size_t kSpreadPoints = 16;  // of them; the rest are other points of the best objects
+constexpr std::size_t kNearest = 3;        // such points of each object
+constexpr double kCheaper = 1.5;           // how much more likely a good one must be that needs a compilation
+constexpr double kGoodShare = 0.15;        // of what was measured
+constexpr std::size_t kCentres = 6;        // best points whose neighbourhoods are looked at
+constexpr std::size_t kLastCentres = 2;    // whose untried neighbours come last
 
 // Shared by all: what is untried, in an order that the seed decides.
 class Base : public Strategy {
@@ -108,10 +111,12 @@ class Auto : public Base {
             batch.add_all(shuffled_);
             return batch.points();
         }
-        if (history.order().size() < kStartPoints) {
-            spread(history, std::min(count, kStartPoints - history.order().size()), batch);
-        } else {
+        const std::size_t tried = history.order().size();
+        if (tried >= kStartPoints) {
             add_ranked(history, count, batch);
+        } else {
+            if (tried >= kSpreadPoints) add_compiled(history, std::min(count, kStartPoints - tried), batch);
+            if (batch.points().empty()) spread(history, std::min(count, kStartPoints - tried), batch);
         }
         return batch.points();
     }
@@ -179,8 +184,31 @@ class Auto : public Base {
         return TreeEnsemble(features, good, random_);
     }
 
+    // Of the best objects the nearest other points: what they are given at run time is tried without a compilation.
+    void add_compiled(const SearchHistory &history, std::size_t count, Batch &batch) const {
+        for (const std::size_t best : history.ranking()) {
+            std::vector<std::size_t> points = space_.points_of_object(space_.object_of(best));
+            std::stable_sort(points.begin(), points.end(),
+                             [&](std::size_t a, std::size_t b) { return distance(best, a) < distance(best, b); });
+            for (std::size_t i = 0; i < std::min(points.size(), kNearest + 1) && batch.points().size() < count; ++i)
+                batch.add(points[i]);
+        }
+    }
+
+    // Untried points of objects that are there and did not fail.
+    std::set<std::size_t> compiled(const SearchHistory &history) const {
+        std::set<std::size_t> points;
+        for (const std::size_t tried : history.ranking()) {
+            for (const std::size_t point : space_.points_of_object(space_.object_of(tried))) {
+                if (!history.tried(point)) points.insert(point);
+            }
+        }
+        return points;
+    }
+
     void add_ranked(const SearchHistory &history, std::size_t count, Batch &batch) {
-        std::set<std::size_t> near;
+        const std::set<std::size_t> cheap = compiled(history);
+        std::set<std::size_t> near = cheap;
         for (const std::size_t centre : centres(history, kCentres * history.shapes())) {
             for (const std::size_t point : space_.neighbours(centre)) {
                 if (!history.tried(point)) near.insert(point);
@@ -192,7 +220,10 @@ class Auto : public Base {
         }
         const TreeEnsemble model = learn(history);
         std::vector<std::pair<double, std::size_t>> ranked;
-        for (const std::size_t point : near) ranked.emplace_back(-model.probability(space_.features(point)), point);
+        for (const std::size_t point : near) {
+            const double favour = cheap.count(point) > 0 ? kCheaper : 1;
+            ranked.emplace_back(-favour * model.probability(space_.features(point)), point);
+        }
         std::shuffle(ranked.begin(), ranked.end(), random_);
         std::stable_sort(ranked.begin(), ranked.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
         const std::size_t by_model = count > 1 ? count - 1 : count;

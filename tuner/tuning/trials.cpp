@@ -2,22 +2,20 @@
 
 #include "candidate.h"
 #include "clocks.h"
-#include "forward_problem.h"
+#include "timed_problem.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <memory>
 #include <numeric>
 #include <random>
 
 namespace flashwright {
 namespace {
 
-constexpr double kSampleSeconds = 3e-3;   // at least, so that the clock and a cold start do not count
-constexpr double kTimedOperations = 1e9;  // heads beyond this much work only repeat what was measured
+constexpr double kSampleSeconds = 3e-3;  // at least, so that the clock and a cold start do not count
 constexpr double kSlowFactor = 4;
 constexpr double kSilencePerOperation = 100e-9;  // of one call: a hundredth of the slowest kernel's speed
 constexpr std::uint64_t kMemory = std::uint64_t{4} << 30;
@@ -35,133 +33,78 @@ Record record(RecordKind kind, std::size_t candidate, std::size_t shape = 0, dou
     return result;
 }
 
-ShapeSpec timed_shape(ShapeSpec shape) {
-    const std::int64_t group = shape.num_heads / shape.num_heads_kv;
-    ShapeSpec one = shape;
-    one.batch = one.num_heads_kv = 1;
-    one.num_heads = group;
-    const double groups = std::ceil(kTimedOperations / forward_flops(one));
-    const std::int64_t wanted = static_cast<std::int64_t>(std::min(groups, 1e6));
-    shape.num_heads_kv = std::min(shape.num_heads_kv, wanted);
-    shape.num_heads = shape.num_heads_kv * group;
-    shape.batch = std::min(shape.batch, (wanted + shape.num_heads_kv - 1) / shape.num_heads_kv);
-    return shape;
-}
+}  // namespace
 
-std::uint64_t tensor_bytes(const ShapeSpec &shape) {
-    const std::int64_t widest = shape.num_heads * std::max(shape.seqlen_q, shape.seqlen_k) *
-                                std::max(shape.head_dim, shape.head_dim_v) * shape.batch;
-    return static_cast<std::uint64_t>(widest) * 4 * sizeof(double);
-}
-
-// The tensors of the shapes, in the child, filled on first use.
-class Stage {
+// The problems of the shapes, in the child, filled on first use.
+class Trials::Stage {
  public:
-    Stage(const std::vector<ShapeSpec> &shapes, const std::vector<int> &calls, flashwright_dtype dtype)
-        : shapes_(shapes), calls_(calls), dtype_(dtype), problems_(shapes.size()) {}
+    Stage(const Trials &trials, std::vector<int> calls)
+        : trials_(trials), calls_(std::move(calls)), problems_(trials.timed_shapes_.size()) {}
 
     // Thread-CPU seconds of one call.
     double sample(const Candidate &candidate, std::size_t shape) {
-        const flashwright_forward_args &args = problem(shape).args();
+        if (!problems_[shape]) problems_[shape] = make_timed_problem(trials_.family_, trials_.timed_shapes_[shape]);
+        const TimedProblem &problem = *problems_[shape];
         const int calls = calls_[shape];
         const double seconds = time_of(1, [&] {
-            for (int i = 0; i < calls; ++i) candidate.forward(args, true);
+            for (int i = 0; i < calls; ++i) problem.run(candidate);
         });
         return seconds / calls;
     }
 
  private:
-    const ForwardProblem &problem(std::size_t shape) {
-        if (!problems_[shape]) {
-            problems_[shape] = std::make_unique<ForwardProblem>(shapes_[shape], dtype_);
-            problems_[shape]->fill();
-        }
-        return *problems_[shape];
-    }
-
-    const std::vector<ShapeSpec> &shapes_;
-    const std::vector<int> &calls_;
-    flashwright_dtype dtype_;
-    std::vector<std::unique_ptr<ForwardProblem>> problems_;
+    const Trials &trials_;
+    std::vector<int> calls_;
+    std::vector<std::unique_ptr<TimedProblem>> problems_;
 };
 
-}  // namespace
-
-const char *verdict_name(Verdict verdict) {
-    static constexpr const char *kNames[] = {"ok",      "slow",  "compile",       "crash",
-                                             "timeout", "wrong", "out of memory", "interrupted"};
-    return kNames[static_cast<int>(verdict)];
-}
-
-Verdict verdict_named(const std::string &name) {
-    for (int i = 0; i <= static_cast<int>(Verdict::interrupted); ++i) {
-        if (name == verdict_name(static_cast<Verdict>(i))) return static_cast<Verdict>(i);
-    }
-    return Verdict::crash;
-}
-
-Verdict verdict_of(ChildEnd end) {
-    switch (end) {
-        case ChildEnd::finished:
-            return Verdict::ok;
-        case ChildEnd::failed:
-        case ChildEnd::crashed:
-            return Verdict::crash;
-        case ChildEnd::out_of_memory:
-            return Verdict::out_of_memory;
-        case ChildEnd::timed_out:
-            return Verdict::timeout;
-        case ChildEnd::interrupted:
-            return Verdict::interrupted;
-    }
-    return Verdict::crash;
-}
-
-Trials::Trials(flashwright_dtype dtype, std::string isa, const std::vector<ShapeSpec> &shapes, double silent_seconds,
+Trials::Trials(const KernelFamily &family, const std::vector<ShapeSpec> &shapes, double silent_seconds,
                StopRequested stop_requested)
-    : dtype_(dtype),
-      isa_(std::move(isa)),
-      shapes_(shapes),
+    : family_(family),
       calls_(shapes.size(), 1),
-      problems_(check_problems(dtype, shapes)),
+      problems_(check_problems(family, shapes)),
       stop_requested_(std::move(stop_requested)),
       limits_{silent_seconds, kMemory} {
-    std::transform(shapes.begin(), shapes.end(), std::back_inserter(timed_shapes_), timed_shape);
+    for (const ShapeSpec &shape : shapes) timed_shapes_.push_back(timed_shape(family, shape));
     for (const ShapeSpec &shape : timed_shapes_) {
-        limits_.silent_seconds = std::max(limits_.silent_seconds, kSilencePerOperation * forward_flops(shape));
+        limits_.silent_seconds = std::max(limits_.silent_seconds, kSilencePerOperation * operations_of(family, shape));
         limits_.memory_bytes += tensor_bytes(shape);
+    }
+}
+
+std::unique_ptr<Candidate> Trials::load(const Contestant &contestant) const {
+    return std::make_unique<Candidate>(contestant.shared_object, contestant.tiles, family_);
+}
+
+void Trials::check_and_time(const Candidate &candidate, const std::vector<double> &best_seconds,
+                            const RecordSender &parent) const {
+    for (const auto &problem : problems_) {
+        parent.send(record(kBegins, 0, 0, 0, problem->name()));
+        const double error = problem->error_of(candidate);
+        // Written so that NaN is wrong.
+        parent.send(record(error <= 1 ? kChecked : kWrong, 0, 0, error, problem->name()));
+        if (!(error <= 1)) return;
+    }
+    Stage stage(*this, std::vector<int>(timed_shapes_.size(), 1));
+    for (std::size_t shape = 0; shape < timed_shapes_.size(); ++shape) {
+        const std::string name = to_string(timed_shapes_[shape]);
+        parent.send(record(kBegins, 0, shape, 0, name));
+        double seconds = stage.sample(candidate, shape);
+        const double limit = kSlowFactor * best_seconds[shape];
+        // The first call is also the warm-up; only a second that is slow too counts.
+        if (limit > 0 && seconds > limit) seconds = stage.sample(candidate, shape);
+        if (limit > 0 && seconds > limit) {
+            parent.send(record(kSlow, 0, shape, seconds / best_seconds[shape], name));
+            return;
+        }
     }
 }
 
 CheckResult Trials::check(const Contestant &contestant, const std::vector<double> &best_seconds) {
     CheckResult result;
     std::string doing = "loading";
-    const auto body = [&](const RecordSender &parent) {
-        const Candidate candidate(contestant.shared_object, contestant.tiles, dtype_, isa_);
-        for (CheckProblem &problem : problems_) {
-            parent.send(record(kBegins, 0, 0, 0, problem.name()));
-            const double error = problem.error_of(candidate);
-            // Written so that NaN is wrong.
-            parent.send(record(error <= 1 ? kChecked : kWrong, 0, 0, error, problem.name()));
-            if (!(error <= 1)) return;
-        }
-        const std::vector<int> one_call(timed_shapes_.size(), 1);
-        Stage stage(timed_shapes_, one_call, dtype_);
-        for (std::size_t shape = 0; shape < timed_shapes_.size(); ++shape) {
-            const std::string name = to_string(timed_shapes_[shape]);
-            parent.send(record(kBegins, 0, shape, 0, name));
-            double seconds = stage.sample(candidate, shape);
-            const double limit = kSlowFactor * best_seconds[shape];
-            // The first call is also the warm-up; only a second that is slow too counts.
-            if (limit > 0 && seconds > limit) seconds = stage.sample(candidate, shape);
-            if (limit > 0 && seconds > limit) {
-                parent.send(record(kSlow, 0, shape, seconds / best_seconds[shape], name));
-                return;
-            }
-        }
-    };
     const ChildOutcome outcome = run_in_child(
-        limits_, body,
+        limits_, [&](const RecordSender &parent) { check_and_time(*load(contestant), best_seconds, parent); },
         [&](const Record &heard) {
             doing = heard.text;
             if (heard.kind == kChecked || heard.kind == kWrong) result.error = std::max(result.error, heard.value);
@@ -186,12 +129,12 @@ CheckResult Trials::check(const Contestant &contestant, const std::vector<double
 
 std::vector<double> Trials::calibrate(const Contestant &anchor) {
     std::fill(calls_.begin(), calls_.end(), 1);
-    std::vector<int> all(shapes_.size());
+    std::vector<int> all(timed_shapes_.size());
     std::iota(all.begin(), all.end(), 0);
     constexpr int kRounds = 5;
     const RoundTimes times = rounds({anchor}, all, kRounds, 0);
-    std::vector<double> seconds(shapes_.size(), 0);
-    for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
+    std::vector<double> seconds(timed_shapes_.size(), 0);
+    for (std::size_t shape = 0; shape < timed_shapes_.size(); ++shape) {
         const auto &samples = times.seconds[0][shape];
         if (samples.empty()) continue;
         seconds[shape] = *std::min_element(samples.begin(), samples.end());
@@ -201,39 +144,42 @@ std::vector<double> Trials::calibrate(const Contestant &anchor) {
     return seconds;
 }
 
+void Trials::run_rounds(const std::vector<Contestant> &contestants, const std::vector<std::size_t> &alive,
+                        const std::vector<int> &shapes, int rounds, std::uint32_t seed,
+                        const RecordSender &parent) const {
+    std::vector<std::unique_ptr<Candidate>> loaded(contestants.size());
+    for (const std::size_t i : alive) {
+        parent.send(record(kBegins, i));
+        loaded[i] = load(contestants[i]);
+    }
+    Stage stage(*this, calls_);
+    std::mt19937 random(seed);
+    std::vector<std::size_t> order = alive;
+    for (const int shape : shapes) {
+        const auto s = static_cast<std::size_t>(shape);
+        for (int round = -1; round < rounds; ++round) {  // the first warms up
+            std::shuffle(order.begin(), order.end(), random);
+            for (const std::size_t i : order) {
+                parent.send(record(kBegins, i, s));
+                const double seconds = stage.sample(*loaded[i], s);
+                if (round >= 0) parent.send(record(kSample, i, s, seconds));
+            }
+        }
+    }
+}
+
 RoundTimes Trials::rounds(const std::vector<Contestant> &contestants, const std::vector<int> &shapes, int rounds,
                           std::uint32_t seed) {
     RoundTimes result;
     result.faults.resize(contestants.size());
     std::vector<std::size_t> alive(contestants.size());
     std::iota(alive.begin(), alive.end(), std::size_t{0});
-    const auto body = [&](const RecordSender &parent) {
-        std::vector<std::unique_ptr<Candidate>> loaded(contestants.size());
-        for (const std::size_t i : alive) {
-            parent.send(record(kBegins, i));
-            loaded[i] = std::make_unique<Candidate>(contestants[i].shared_object, contestants[i].tiles, dtype_, isa_);
-        }
-        Stage stage(timed_shapes_, calls_, dtype_);
-        std::mt19937 random(seed);
-        std::vector<std::size_t> order = alive;
-        for (const int shape : shapes) {
-            const auto s = static_cast<std::size_t>(shape);
-            for (int round = -1; round < rounds; ++round) {  // the first warms up
-                std::shuffle(order.begin(), order.end(), random);
-                for (const std::size_t i : order) {
-                    parent.send(record(kBegins, i, s));
-                    const double seconds = stage.sample(*loaded[i], s);
-                    if (round >= 0) parent.send(record(kSample, i, s, seconds));
-                }
-            }
-        }
-    };
     // Once for each candidate that fails, at most.
     while (!alive.empty()) {
-        result.seconds.assign(contestants.size(), std::vector<std::vector<double>>(shapes_.size()));
+        result.seconds.assign(contestants.size(), std::vector<std::vector<double>>(timed_shapes_.size()));
         std::size_t at = alive.front();
         const ChildOutcome outcome = run_in_child(
-            limits_, body,
+            limits_, [&](const RecordSender &parent) { run_rounds(contestants, alive, shapes, rounds, seed, parent); },
             [&](const Record &heard) {
                 at = static_cast<std::size_t>(heard.candidate);
                 if (heard.kind == kSample)
@@ -256,16 +202,15 @@ PairTimes Trials::pairs(const Contestant &anchor, const std::vector<Contestant> 
     PairTimes result;
     result.log_ratios.resize(contestants.size());
     const auto body = [&](const RecordSender &parent) {
-        const Candidate a(anchor.shared_object, anchor.tiles, dtype_, isa_);
+        const std::unique_ptr<Candidate> a = load(anchor);
         std::vector<std::unique_ptr<Candidate>> others;
-        for (const Contestant &other : contestants)
-            others.push_back(std::make_unique<Candidate>(other.shared_object, other.tiles, dtype_, isa_));
-        Stage stage(timed_shapes_, calls_, dtype_);
+        for (const Contestant &other : contestants) others.push_back(load(other));
+        Stage stage(*this, calls_);
         const auto s = static_cast<std::size_t>(shape);
         for (int pair = -1; pair < pairs; ++pair) {
             for (std::size_t i = 0; i < others.size(); ++i) {
-                const double a1 = stage.sample(a, s), b1 = stage.sample(*others[i], s);
-                const double b2 = stage.sample(*others[i], s), a2 = stage.sample(a, s);
+                const double a1 = stage.sample(*a, s), b1 = stage.sample(*others[i], s);
+                const double b2 = stage.sample(*others[i], s), a2 = stage.sample(*a, s);
                 if (pair >= 0)
                     parent.send(record(kSample, i, s, (std::log(b1) + std::log(b2) - std::log(a1) - std::log(a2)) / 2));
             }

@@ -3,26 +3,24 @@
 
 #include "check_problem.h"
 #include "child_process.h"
-#include "cpu_simd_tiles.h"
+#include "kernel_family.h"
 #include "shape_spec.h"
+#include "verdict.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace flashwright {
+
+class Candidate;
 
 // Something built that can be run.
 struct Contestant {
     std::string shared_object;
     CpuSimdTiles tiles;
 };
-
-// How a candidate fared, in the words of journal and report.
-enum class Verdict { ok, slow, compile, crash, timeout, wrong, out_of_memory, interrupted };
-const char *verdict_name(Verdict verdict);
-Verdict verdict_named(const std::string &name);  // crash for a name that it does not know
-Verdict verdict_of(ChildEnd end);
 
 struct CheckResult {
     Verdict verdict = Verdict::ok;
@@ -46,10 +44,10 @@ struct PairTimes {
 class Trials {
  public:
     // `silent_seconds`: what a call may take at least; more for shapes that need it.
-    Trials(flashwright_dtype dtype, std::string isa, const std::vector<ShapeSpec> &shapes, double silent_seconds,
+    Trials(const KernelFamily &family, const std::vector<ShapeSpec> &shapes, double silent_seconds,
            StopRequested stop_requested);
 
-    // Compares with exact attention, then warms up and times one call of each shape; `best_seconds` by shape, 0 for
+    // Compares with exact results, then warms up and times one call of each shape; `best_seconds` by shape, 0 for
     // unknown: more than four times that is `slow`.
     CheckResult check(const Contestant &contestant, const std::vector<double> &best_seconds);
 
@@ -64,18 +62,21 @@ class Trials {
     // Pairs A B B A of the anchor (A) with each of the candidates, in turns.
     PairTimes pairs(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape, int pairs);
 
-    const std::vector<ShapeSpec> &shapes() const { return shapes_; }
-    // What is timed of each: fewer heads where that is enough work.
-    const std::vector<ShapeSpec> &timed_shapes() const { return timed_shapes_; }
-
  private:
-    flashwright_dtype dtype_;
-    std::string isa_;
-    std::vector<ShapeSpec> shapes_, timed_shapes_;
+    class Stage;
+
+    KernelFamily family_;
+    std::vector<ShapeSpec> timed_shapes_;
     std::vector<int> calls_;  // in a sample, by shape
-    std::vector<CheckProblem> problems_;
+    std::vector<std::unique_ptr<CheckProblem>> problems_;
     StopRequested stop_requested_;
     ChildLimits limits_;
+
+    std::unique_ptr<Candidate> load(const Contestant &contestant) const;
+    void check_and_time(const Candidate &candidate, const std::vector<double> &best_seconds,
+                        const RecordSender &parent) const;
+    void run_rounds(const std::vector<Contestant> &contestants, const std::vector<std::size_t> &alive,
+                    const std::vector<int> &shapes, int rounds, std::uint32_t seed, const RecordSender &parent) const;
 };
 
 }  // namespace flashwright

@@ -1,7 +1,10 @@
 // A whole tuning run: every kernel asked for, its journal, results and winners.
 #pragma once
 
-#include "kernel_tuning.h"
+#include "child_process.h"
+#include "tune_listener.h"
+#include "tune_options.h"
+#include "tuned_kernel.h"
 
 #include <string>
 #include <vector>
@@ -11,7 +14,6 @@ namespace flashwright {
 struct TuneOutcome {
     std::vector<TunedKernel> kernels;
     std::string results_path;
-    double seconds = 0;
     bool interrupted = false;
     bool written = false;  // the winners file
 };

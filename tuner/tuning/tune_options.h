@@ -12,7 +12,7 @@
 namespace flashwright {
 
 struct TuneOptions {
-    std::vector<std::string> dtypes, isas;
+    std::vector<std::string> ops, dtypes, isas;
     std::vector<ShapeSpec> shapes;
     double budget_seconds = 600;  // in all
     std::size_t candidates = 0;   // a kernel; 0: no limit

@@ -1,12 +1,17 @@
 #include "verify_winners.h"
 
+#include "candidate_builder.h"
 #include "hardware.h"
+#include "protocol.h"
+#include "tile_spaces.h"
+#include "trials.h"
 #include "winners.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 
 namespace flashwright {
@@ -14,8 +19,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int kPairs = 40;
-constexpr std::uint64_t kBuildMemory = std::uint64_t{8} << 30;
 constexpr std::int64_t kHeads = 8;  // the table does not say; they do not enter the choice
 
 ShapeSpec shape_of(const ordered_json &row) {
@@ -24,19 +27,11 @@ ShapeSpec shape_of(const ordered_json &row) {
     return {1, kHeads, kHeads, shape["seqlen_q"], shape["seqlen_k"], head_dim, head_dim, shape["causal"]};
 }
 
-BuildRequest request_of(const KernelFamily &family, const CpuSimdTiles &tiles) {
-    BuildRequest request = {family.op, family.dtype, family.isa, {}};
-    for (const TileParameter &parameter : forward_parameters()) {
-        if (!parameter.run_time) request.tiles.push_back(fmt::format("{}={}", parameter.name, tiles.*parameter.member));
-    }
-    return request;
-}
-
-CpuSimdTiles tiles_of_variant(const ordered_json &kernel, const std::string &id) {
+CpuSimdTiles tiles_of_variant(const ordered_json &kernel, const TileSpace &space, const std::string &id) {
     CpuSimdTiles tiles = {};
     for (const auto &variant : kernel["variants"]) {
         if (variant["id"] != id) continue;
-        for (const TileParameter &parameter : forward_parameters())
+        for (const TileParameter &parameter : space.parameters)
             tiles.*parameter.member = variant["tiles"][parameter.name];
     }
     return tiles;
@@ -44,10 +39,39 @@ CpuSimdTiles tiles_of_variant(const ordered_json &kernel, const std::string &id)
 
 Contestant built(CandidateBuilder &builder, const KernelFamily &family, const CpuSimdTiles &tiles,
                  const StopRequested &stop_requested) {
-    const Build build = builder.build({request_of(family, tiles)}, stop_requested)[0];
+    const Build build = builder.build({build_request_of(family, tiles)}, stop_requested)[0];
     if (build.outcome.end != ChildEnd::finished && build.outcome.end != ChildEnd::interrupted)
-        throw std::runtime_error(fmt::format("{} cannot be built: {}", variant_id(tiles), build.outcome.detail));
+        throw std::runtime_error(
+            fmt::format("{} cannot be built: {}", variant_id(family.space(), tiles), build.outcome.detail));
     return {build.shared_object, tiles};
+}
+
+// Nothing if it was stopped.
+std::optional<VerifiedRow> verify_row(const KernelFamily &family, const ordered_json &kernel, const ordered_json &row,
+                                      CandidateBuilder &builder, const TuneOptions &options,
+                                      const StopRequested &stop_requested) {
+    const std::string id = row["variant"];
+    const ShapeSpec shape = shape_of(row);
+    const Contestant anchor = built(builder, family, family.default_tiles, stop_requested);
+    const Contestant winner = built(builder, family, tiles_of_variant(kernel, family.space(), id), stop_requested);
+    if (stop_requested()) return std::nullopt;
+    Trials trials(family, {shape}, options.run_seconds, stop_requested);
+    for (const Contestant &contestant : {anchor, winner}) {
+        const CheckResult check = trials.check(contestant, {0});
+        if (check.verdict == Verdict::interrupted) return std::nullopt;
+        if (check.verdict != Verdict::ok)
+            throw std::runtime_error(fmt::format("{}: {}: {}", id, verdict_name(check.verdict), check.detail));
+    }
+    trials.calibrate(anchor);
+    const PairTimes times = trials.pairs(anchor, {winner}, 0, kDuelPairs);
+    if (times.verdict != Verdict::ok || times.log_ratios[0].empty()) return std::nullopt;
+    const Interval logs = hodges_lehmann_interval(times.log_ratios[0]);
+    return VerifiedRow{family,
+                       id,
+                       to_string(shape),
+                       row["ratio"],
+                       std::exp(hodges_lehmann(times.log_ratios[0])),
+                       {std::exp(logs.low), std::exp(logs.high)}};
 }
 
 }  // namespace
@@ -63,33 +87,15 @@ std::vector<VerifiedRow> verify_winners(const std::string &path, const TuneOptio
                              {options.compile_seconds, kBuildMemory});
     std::vector<VerifiedRow> rows;
     for (const auto &kernel : winners["kernels"]) {
-        const std::string isa = kernel["isa"], dtype = kernel["dtype"], default_id = kernel["default"];
-        KernelFamily family = {kernel["op"], dtype, isa, default_id, tiles_of_variant(kernel, default_id)};
+        if (find_tile_space(kernel["op"]) == nullptr) continue;
+        KernelFamily family = {kernel["op"], kernel["dtype"], kernel["isa"], kernel["default"], {}};
+        family.default_tiles = tiles_of_variant(kernel, family.space(), family.default_id);
         for (const auto &row : kernel["table"]) {
-            const std::string id = row["variant"];
-            if (id == default_id || stop_requested()) continue;
-            const ShapeSpec shape = shape_of(row);
-            listener.step(fmt::format("{} {} {}: {} on {}", family.op, dtype, isa, id, to_string(shape)));
-            const Contestant anchor = built(builder, family, family.default_tiles, stop_requested);
-            const Contestant winner = built(builder, family, tiles_of_variant(kernel, id), stop_requested);
-            if (stop_requested()) break;
-            Trials trials(dtype == "f64" ? FLASHWRIGHT_F64 : FLASHWRIGHT_F32, isa, {shape}, options.run_seconds,
-                          stop_requested);
-            for (const Contestant &contestant : {anchor, winner}) {
-                const CheckResult check = trials.check(contestant, {0});
-                if (check.verdict != Verdict::ok)
-                    throw std::runtime_error(fmt::format("{}: {}: {}", id, verdict_name(check.verdict), check.detail));
-            }
-            trials.calibrate(anchor);
-            const PairTimes times = trials.pairs(anchor, {winner}, 0, kPairs);
-            if (times.verdict != Verdict::ok || times.log_ratios[0].empty()) continue;
-            const Interval logs = hodges_lehmann_interval(times.log_ratios[0]);
-            rows.push_back({family,
-                            id,
-                            to_string(shape),
-                            row["ratio"],
-                            std::exp(hodges_lehmann(times.log_ratios[0])),
-                            {std::exp(logs.low), std::exp(logs.high)}});
+            if (row["variant"] == family.default_id || stop_requested()) continue;
+            listener.step(fmt::format("{}: {} on {}", family.name(), row["variant"].get<std::string>(),
+                                      to_string(shape_of(row))));
+            if (const auto verified = verify_row(family, kernel, row, builder, options, stop_requested))
+                rows.push_back(*verified);
         }
     }
     return rows;

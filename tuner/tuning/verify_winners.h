@@ -1,7 +1,11 @@
 // Measures the winners of a file against the defaults once more.
 #pragma once
 
-#include "kernel_tuning.h"
+#include "child_process.h"
+#include "kernel_family.h"
+#include "paired_statistics.h"
+#include "tune_listener.h"
+#include "tune_options.h"
 
 #include <string>
 #include <vector>

@@ -2,6 +2,7 @@
 
 #include "file.h"
 #include "hardware.h"
+#include "tile_spaces.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -28,10 +29,18 @@ constexpr const char *kProtocol = "duel-1";
 // As printed: six digits say more than was measured.
 ordered_json shortened(double value) { return ordered_json::parse(fmt::format("{:.6g}", value)); }
 
-ordered_json tiles_json(const CpuSimdTiles &tiles) {
+ordered_json tiles_json(const TileSpace &space, const CpuSimdTiles &tiles) {
     ordered_json result;
-    for (const TileParameter &parameter : forward_parameters()) result[parameter.name] = tiles.*parameter.member;
+    for (const TileParameter &parameter : space.parameters) result[parameter.name] = tiles.*parameter.member;
     return result;
+}
+
+// Throws if one is missing or no number.
+CpuSimdTiles tiles_from(const TileSpace &space, const ordered_json &variant) {
+    CpuSimdTiles tiles = {};
+    for (const TileParameter &parameter : space.parameters)
+        tiles.*parameter.member = variant.at("tiles").at(parameter.name).get<int>();
+    return tiles;
 }
 
 ordered_json shape_json(const ShapeSpec &shape) {
@@ -54,14 +63,15 @@ ordered_json row_json(const TunedRow &row, const std::string &variant) {
 
 ordered_json kernel_json(const TunedKernel &kernel) {
     const KernelFamily &family = kernel.family;
+    const TileSpace &space = family.space();
     ordered_json variants = ordered_json::array(), table = ordered_json::array();
     variants.push_back(
-        {{"id", family.default_id}, {"tiles", tiles_json(family.default_tiles)}, {"why", "the default"}});
+        {{"id", family.default_id}, {"tiles", tiles_json(space, family.default_tiles)}, {"why", "the default"}});
     for (std::size_t i = 0; i < kernel.rows.size(); ++i) {
-        const CpuSimdTiles tiles = tiles_of(kernel.points[i]);
-        const std::string id = kernel.rows[i].win ? variant_id(tiles) : family.default_id;
+        const CpuSimdTiles &tiles = kernel.tiles[i];
+        const std::string id = kernel.rows[i].win ? variant_id(space, tiles) : family.default_id;
         const bool known = std::any_of(variants.begin(), variants.end(), [&](const auto &v) { return v["id"] == id; });
-        if (!known) variants.push_back({{"id", id}, {"tiles", tiles_json(tiles)}, {"why", "measured"}});
+        if (!known) variants.push_back({{"id", id}, {"tiles", tiles_json(space, tiles)}, {"why", "measured"}});
         table.push_back(row_json(kernel.rows[i], id));
     }
     return {{"op", family.op},      {"dtype", family.dtype},        {"isa", family.isa}, {"terms", json::array()},
@@ -96,6 +106,26 @@ class FolderLock {
     int descriptor_;
 };
 
+// Of an op that the tuner does not know the build checks the tiles.
+void check_variant(const ordered_json &kernel, const ordered_json &variant) {
+    variant.at("id").get_ref<const std::string &>();
+    const TileSpace *space = find_tile_space(kernel["op"]);
+    if (space == nullptr) return;
+    const CpuSimdTiles tiles = tiles_from(*space, variant);
+    const KernelFamily family = {kernel["op"], kernel["dtype"], kernel["isa"], "", {}};
+    const std::string broken = space->broken_rule(tiles, family.machine(), {});
+    if (!broken.empty() && variant["id"] != kernel["default"])
+        throw std::runtime_error(fmt::format("variant {}: expected that {}", variant["id"].dump(), broken));
+}
+
+void check_row(const ordered_json &row) {
+    row.at("variant").get_ref<const std::string &>();
+    for (const char *member : {"seqlen_q", "seqlen_k", "head_dim"})
+        if (!row.at("shape").at(member).is_number_integer()) throw std::runtime_error("shape: expected integers");
+    row.at("shape").at("causal").get<bool>();
+    row.at("ratio").get<double>();
+}
+
 // Throws what is wrong with the form.
 void check_form(const ordered_json &file) {
     if (!file.is_object()) throw std::runtime_error("expected a JSON object");
@@ -105,34 +135,18 @@ void check_form(const ordered_json &file) {
     for (const auto &kernel : file.at("kernels")) {
         for (const char *member : {"op", "dtype", "isa", "default"}) kernel.at(member).get_ref<const std::string &>();
         if (!kernel.at("terms").is_array()) throw std::runtime_error("terms: expected an array");
-        for (const auto &variant : kernel.at("variants")) {
-            variant.at("id").get_ref<const std::string &>();
-            CpuSimdTiles tiles = {};
-            if (kernel["op"] != "forward") continue;
-            for (const TileParameter &parameter : forward_parameters())
-                tiles.*parameter.member = variant.at("tiles").at(parameter.name).get<int>();
-            const int element = kernel["dtype"] == "f64" ? 8 : 4;
-            CpuSimdMachine machine = cpu_simd_machine(kernel["isa"], element, hardware().l1, hardware().l2);
-            const std::string broken = broken_rule(tiles, machine, {});
-            if (!broken.empty() && variant["id"] != kernel["default"])
-                throw std::runtime_error(fmt::format("variant {}: expected that {}", variant["id"].dump(), broken));
-        }
-        for (const auto &row : kernel.at("table")) {
-            row.at("variant").get_ref<const std::string &>();
-            for (const char *member : {"seqlen_q", "seqlen_k", "head_dim"})
-                if (!row.at("shape").at(member).is_number_integer())
-                    throw std::runtime_error("shape: expected integers");
-            row.at("shape").at("causal").get<bool>();
-            row.at("ratio").get<double>();
-        }
+        for (const auto &variant : kernel.at("variants")) check_variant(kernel, variant);
+        for (const auto &row : kernel.at("table")) check_row(row);
     }
 }
 
 }  // namespace
 
-std::string variant_id(const CpuSimdTiles &tiles) {
-    return fmt::format("q{}b{}r{}d{}k{}v{}", tiles.block_q, tiles.block_k, tiles.row_vectors, tiles.tile_d,
-                       tiles.tile_k, tiles.tile_v);
+std::string variant_id(const TileSpace &space, const CpuSimdTiles &tiles) {
+    std::string id;
+    for (const TileParameter &parameter : space.parameters)
+        id += fmt::format("{}{}", parameter.initial, tiles.*parameter.member);
+    return id;
 }
 
 nlohmann::json machine_json() {
@@ -226,12 +240,7 @@ std::vector<CpuSimdTiles> tiles_in(const nlohmann::ordered_json &winners, const 
     for (const auto &kernel : winners["kernels"]) {
         if (kernel["op"] != family.op || kernel["dtype"] != family.dtype || kernel["isa"] != family.isa) continue;
         if (!kernel["terms"].empty()) continue;
-        for (const auto &variant : kernel["variants"]) {
-            CpuSimdTiles tiles = {};
-            for (const TileParameter &parameter : forward_parameters())
-                tiles.*parameter.member = variant["tiles"][parameter.name];
-            found.push_back(tiles);
-        }
+        for (const auto &variant : kernel["variants"]) found.push_back(tiles_from(family.space(), variant));
     }
     return found;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "candidate_builder.h"
-#include "kernel_tuning.h"
+#include "tuned_kernel.h"
 
 #include <nlohmann/json.hpp>
 
@@ -12,7 +12,7 @@
 namespace flashwright {
 
 // A name that follows from the tiles alone, so that two runs agree on it: q32b256r2d16k8v8.
-std::string variant_id(const CpuSimdTiles &tiles);
+std::string variant_id(const TileSpace &space, const CpuSimdTiles &tiles);
 
 // The identity of measurements: the machine and what made the kernels.
 nlohmann::json machine_json();

@@ -87,7 +87,7 @@ typedef struct flashwright_score_options {
 typedef struct flashwright_execution {
     int32_t threads;    /* 0: FLASHWRIGHT_THREADS, else the processors this process may use; at most 1024 */
     const char *isa;    /* NULL: the best usable that FLASHWRIGHT_ISA allows; a name (see flashwright_isa) forces one */
-    const char *kernel; /* NULL: chosen by shape; a name from flashwright_kernel_info forces one */
+    const char *kernel; /* NULL: FLASHWRIGHT_KERNEL, else chosen by shape; a name (see flashwright_kernel) forces one */
     int64_t key_block;  /* 0: the kernel's own; N >= 1 forces N keys a block, by the portable kernel. Of forward alone:
                            others check it and go on without */
     /* Caller's thread pool: run task(task_context, index) for index 0 <= index < count, on any threads, each once, and

@@ -1,4 +1,4 @@
-// Not part of the API: forward by a kernel that no registry holds, for the tuner.
+// Not part of the API: calls by a kernel that no registry holds, for the tuner.
 #pragma once
 
 #include "flashwright/flashwright.h"
@@ -11,5 +11,9 @@ namespace flashwright {
 // tile go where they would go if `kernel` were chosen in this build; without it they too are the kernel's.
 flashwright_status forward_by_kernel(const flashwright_forward_args &args, const flashwright_execution &execution,
                                      const Kernel &kernel, bool as_shipped);
+
+// flashwright_backward, likewise.
+flashwright_status backward_by_kernel(const flashwright_backward_args &args, const flashwright_execution &execution,
+                                      const Kernel &kernel);
 
 }  // namespace flashwright

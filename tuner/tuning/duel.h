@@ -1,0 +1,16 @@
+// The last word on a shape: fresh pairs against the default, and a test.
+#pragma once
+
+#include "tuned_kernel.h"
+#include "tuning_session.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace flashwright {
+
+// `shipped`: points that serve a shape already; a winner is added to them.
+TunedRow duel(TuningSession &session, std::size_t shape, const std::vector<std::size_t> &points,
+              std::vector<std::size_t> &shipped);
+
+}  // namespace flashwright

@@ -1,0 +1,37 @@
+// What tuning one kernel found.
+#pragma once
+
+#include "kernel_family.h"
+#include "paired_statistics.h"
+#include "shape_spec.h"
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace flashwright {
+
+// One row of the table to be: what serves a shape.
+struct TunedRow {
+    ShapeSpec shape;
+    bool win = false;  // else the default stays: a tie
+    std::size_t point = 0;
+    double ratio = 1;  // Hodges-Lehmann, of the best contestant's time over the default's
+    Interval interval = {1, 1};
+    double p = 1;  // adjusted
+    int pairs = 0;
+    double noise_floor = 0;
+};
+
+struct TunedKernel {
+    KernelFamily family;
+    std::vector<TunedRow> rows;
+    std::vector<CpuSimdTiles> tiles;  // of the rows, by row
+    std::size_t space_size = 0, tried = 0;
+    std::map<std::string, int> failures;  // by verdict
+    bool interrupted = false;
+    bool all_failed = false;  // nothing but the default could be measured, although something was tried
+};
+
+}  // namespace flashwright
