@@ -12,7 +12,7 @@
 
 namespace flashwright {
 
-inline std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
+inline std::int64_t sum_within_range(std::int64_t a, std::int64_t b) {
     std::int64_t sum;
     if (!__builtin_add_overflow(a, b, &sum)) {
         return sum;
@@ -47,7 +47,7 @@ class ExactScore {
     // `slope`, if given, becomes the derivative of the score by the scaled dot product.
     std::optional<double> operator()(std::int64_t batch, std::int64_t head, std::int64_t i, std::int64_t j,
                                      double *slope = nullptr) const {
-        const std::int64_t diagonal = saturating_add(i, diagonal_offset(batch));
+        const std::int64_t diagonal = sum_within_range(i, diagonal_offset(batch));
         if (!position_is_seen(batch, diagonal, j) || (mask_ && (*mask_)(batch, head, i, j) == 0)) {
             return std::nullopt;
         }
@@ -99,10 +99,10 @@ class ExactScore {
         if (j >= key_length(batch) || (options_.causal != 0 && j > diagonal)) {
             return false;
         }
-        if (options_.window_left >= 0 && j < saturating_add(diagonal, -options_.window_left)) {
+        if (options_.window_left >= 0 && j < sum_within_range(diagonal, -options_.window_left)) {
             return false;
         }
-        return options_.window_right < 0 || j <= saturating_add(diagonal, options_.window_right);
+        return options_.window_right < 0 || j <= sum_within_range(diagonal, options_.window_right);
     }
 
     double dot(std::int64_t batch, std::int64_t head, std::int64_t i, std::int64_t j) const {

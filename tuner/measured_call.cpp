@@ -1,8 +1,8 @@
 #include "measured_call.h"
 
-#include "backward_problem.h"
+#include "backward_sample.h"
 #include "check_status.h"
-#include "forward_problem.h"
+#include "forward_sample.h"
 
 namespace flashwright {
 namespace {
@@ -31,7 +31,7 @@ class MeasuredForward : public MeasuredCall {
     double elements() const override { return forward_elements(problem_.shape()); }
 
  private:
-    ForwardProblem problem_;
+    ForwardSample problem_;
 };
 
 class MeasuredBackward : public MeasuredCall {
@@ -50,7 +50,7 @@ class MeasuredBackward : public MeasuredCall {
 
  private:
     ShapeSpec shape_;
-    BackwardProblem problem_;
+    BackwardSample problem_;
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include "timed_problem.h"
 
-#include "backward_problem.h"
+#include "backward_sample.h"
 #include "candidate.h"
-#include "forward_problem.h"
+#include "forward_sample.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@ class TimedForward : public TimedProblem {
     void run(const Candidate &candidate) const override { candidate.forward(problem_.args(), true); }
 
  private:
-    ForwardProblem problem_;
+    ForwardSample problem_;
 };
 
 class TimedBackward : public TimedProblem {
@@ -27,7 +27,7 @@ class TimedBackward : public TimedProblem {
     void run(const Candidate &candidate) const override { candidate.backward(problem_.args()); }
 
  private:
-    BackwardProblem problem_;
+    BackwardSample problem_;
 };
 
 }  // namespace

@@ -2,21 +2,21 @@
 #pragma once
 
 #include "flashwright/flashwright.h"
-#include "forward_problem.h"
+#include "forward_sample.h"
 
 #include <cstddef>
 #include <memory>
 
 namespace flashwright {
 
-class BackwardProblem {
+class BackwardSample {
  public:
-    BackwardProblem(const ShapeSpec &shape, flashwright_dtype dtype);  // contents are undefined until fill()
-    void fill();  // Q, K, V as ForwardProblem, dO with s = 4; out and softmax_lse by forward
+    BackwardSample(const ShapeSpec &shape, flashwright_dtype dtype);  // contents are undefined until fill()
+    void fill();  // Q, K, V as ForwardSample, dO with s = 4; out and softmax_lse by forward
     const flashwright_backward_args &args() const { return args_; }
 
  private:
-    ForwardProblem forward_;
+    ForwardSample forward_;
     std::unique_ptr<std::byte[]> memory_;
     flashwright_backward_args args_;
 };

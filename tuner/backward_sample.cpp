@@ -1,11 +1,11 @@
-#include "backward_problem.h"
+#include "backward_sample.h"
 
 #include "check_status.h"
 #include "contiguous_tensor.h"
 
 namespace flashwright {
 
-BackwardProblem::BackwardProblem(const ShapeSpec &shape, flashwright_dtype dtype) : forward_(shape, dtype) {
+BackwardSample::BackwardSample(const ShapeSpec &shape, flashwright_dtype dtype) : forward_(shape, dtype) {
     const flashwright_forward_args &forward = forward_.args();
     flashwright_backward_args_init(&args_);
     args_.q = args_.dq = forward.q;
@@ -17,7 +17,7 @@ BackwardProblem::BackwardProblem(const ShapeSpec &shape, flashwright_dtype dtype
     memory_ = allocate_tensors({&args_.softmax_lse, &args_.dout, &args_.dq, &args_.dk, &args_.dv});
 }
 
-void BackwardProblem::fill() {
+void BackwardSample::fill() {
     forward_.fill();
     fill_with_g(args_.dout, 4);
     flashwright_forward_args forward = forward_.args();

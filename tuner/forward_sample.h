@@ -9,9 +9,9 @@
 
 namespace flashwright {
 
-class ForwardProblem {
+class ForwardSample {
  public:
-    ForwardProblem(const ShapeSpec &shape, flashwright_dtype dtype);  // contents are undefined until fill()
+    ForwardSample(const ShapeSpec &shape, flashwright_dtype dtype);  // contents are undefined until fill()
     void fill();  // g(n, s) = (((37n + 101s + 13) mod 97) - 48) / 32, exact in every dtype; s = 1, 2, 3 for Q, K, V
     const flashwright_forward_args &args() const { return args_; }
     const ShapeSpec &shape() const { return shape_; }

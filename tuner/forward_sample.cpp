@@ -1,10 +1,10 @@
-#include "forward_problem.h"
+#include "forward_sample.h"
 
 #include "contiguous_tensor.h"
 
 namespace flashwright {
 
-ForwardProblem::ForwardProblem(const ShapeSpec &shape, flashwright_dtype dtype) : shape_(shape) {
+ForwardSample::ForwardSample(const ShapeSpec &shape, flashwright_dtype dtype) : shape_(shape) {
     flashwright_forward_args_init(&args_);
     args_.q = contiguous_tensor(dtype, {shape.batch, shape.num_heads, shape.seqlen_q, shape.head_dim});
     args_.k = contiguous_tensor(dtype, {shape.batch, shape.num_heads_kv, shape.seqlen_k, shape.head_dim});
@@ -14,7 +14,7 @@ ForwardProblem::ForwardProblem(const ShapeSpec &shape, flashwright_dtype dtype) 
     memory_ = allocate_tensors({&args_.q, &args_.k, &args_.v, &args_.out});
 }
 
-void ForwardProblem::fill() {
+void ForwardSample::fill() {
     fill_with_g(args_.q, 1);
     fill_with_g(args_.k, 2);
     fill_with_g(args_.v, 3);
