@@ -1,9 +1,12 @@
 # One custom command per kernel of configs/gpu.json and backend, the Halide runtime of the backends, and the registry.
 # Results: FLASHWRIGHT_GPU_OBJECTS, FLASHWRIGHT_GPU_REGISTRY.
 set(FLASHWRIGHT_GPU_CONFIG "${PROJECT_SOURCE_DIR}/configs/gpu.json")
-set(FLASHWRIGHT_GPU_TARGET_opencl x86-64-linux-opencl)
-# PTX of this capability runs on all later ones.
-set(FLASHWRIGHT_GPU_TARGET_cuda x86-64-linux-cuda-cuda_capability_80)
+# Halide targets: of the processor that calls the kernels, and what each backend adds. PTX of a capability runs on all
+# later ones.
+set(FLASHWRIGHT_GPU_HOST_x86_64 x86-64-linux)
+set(FLASHWRIGHT_GPU_HOST_aarch64 arm-64-linux)
+set(FLASHWRIGHT_GPU_TARGET_opencl opencl)
+set(FLASHWRIGHT_GPU_TARGET_cuda cuda-cuda_capability_80)
 set(FLASHWRIGHT_GPU_TILES threads rows block_k tile_d tile_v)
 
 set(gpu_dir "${PROJECT_BINARY_DIR}/kernels/gpu")
@@ -49,6 +52,7 @@ function(flashwright_read_gpu_kernels)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${FLASHWRIGHT_GPU_CONFIG}")
     string(JSON count LENGTH "${gpu_config}" kernels)
     math(EXPR last "${count} - 1")
+    set(host ${FLASHWRIGHT_GPU_HOST_${processor}})
     set(features "")
     set(devices "")
     set(device_rows "")
@@ -74,7 +78,7 @@ function(flashwright_read_gpu_kernels)
             list(JOIN entry_terms "_" label)
             string(JOIN "_" name forward ${label} f32 ${backend} d${entry_head_dim})
             set(arguments "-g forward_gpu -f flashwright_${name} -n ${name} -e object,stmt,device_code")
-            string(APPEND arguments " target=${FLASHWRIGHT_GPU_TARGET_${backend}}-no_runtime-no_bounds_query-user_context")
+            string(APPEND arguments " target=${host}-${FLASHWRIGHT_GPU_TARGET_${backend}}-no_runtime-no_bounds_query-user_context")
             if(terms)
                 string(APPEND arguments " terms=${terms}")
             endif()
@@ -91,7 +95,7 @@ function(flashwright_read_gpu_kernels)
         endforeach()
     endforeach()
     flashwright_add_gpu_output(flashwright_gpu_runtime
-                               "-r flashwright_gpu_runtime -e object target=x86-64-linux${features}" o)
+                               "-r flashwright_gpu_runtime -e object target=${host}${features}" o)
     list(APPEND objects "${gpu_dir}/flashwright_gpu_runtime.o")
     set(registry "${gpu_dir}/gpu_registry.cpp")
     configure_file("${PROJECT_SOURCE_DIR}/cmake/gpu_registry.cpp.in" "${registry}" @ONLY)

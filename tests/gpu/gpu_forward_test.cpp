@@ -1,10 +1,12 @@
-// Every OpenCL kernel over shapes with tails, options and layouts, against exact attention.
+// Every kernel of a backend over shapes with tails, options and layouts, against exact attention. The backend is
+// OpenCL, or what FLASHWRIGHT_TEST_BACKEND names.
 #include "flashwright/flashwright_gpu.h"
 #include "gpu_kernels.h"
 #include "support/check.h"
 #include "support/options.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <set>
 
@@ -14,10 +16,15 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+const char *backend() {
+    const char *name = std::getenv("FLASHWRIGHT_TEST_BACKEND");
+    return name != nullptr ? name : "opencl";
+}
+
 flashwright_status run_on_gpu(Problem &problem, const char **kernel = nullptr) {
     problem.poison_outputs();
     const flashwright_forward_args args = problem.args();
-    return flashwright_gpu_forward(&args, "opencl", kernel);
+    return flashwright_gpu_forward(&args, backend(), kernel);
 }
 
 // Which kernels ran: all of them must have, in the end.
@@ -45,8 +52,8 @@ std::set<int> head_dims() {
 class GpuForward : public ::testing::Test {
  protected:
     void SetUp() override {
-        const flashwright_status status = flashwright_gpu_available("opencl");
-        if (status.code != FLASHWRIGHT_OK) GTEST_SKIP() << "no OpenCL device: " << status.message;
+        const flashwright_status status = flashwright_gpu_available(backend());
+        if (status.code != FLASHWRIGHT_OK) GTEST_SKIP() << "no device: " << status.message;
     }
 };
 
@@ -78,7 +85,7 @@ TEST_F(GpuForward, EveryKernelWithTailsOnEveryAxis) {
     for (int i = 0; i < kGpuKernelCount; ++i) {
         const GpuKernel &kernel = kGpuKernels[i];
         const bool ran = kernels_that_ran().count(kernel.name) == 1;
-        EXPECT_EQ(ran, std::string(kernel.backend) == "opencl") << kernel.name;
+        EXPECT_EQ(ran, std::string(kernel.backend) == backend()) << kernel.name;
     }
 }
 
@@ -155,14 +162,14 @@ TEST(GpuRefusals, NameWhatWasExpected) {
         expect_message(run_on_gpu(problem), code, parts);
         EXPECT_TRUE(problem.outputs_untouched());
     };
-    expect_refused({FLASHWRIGHT_F64, {1, 1, 1, 2, 2, 8, 8}}, FLASHWRIGHT_UNSUPPORTED, {"q", "f32", "f64", "opencl"});
+    expect_refused({FLASHWRIGHT_F64, {1, 1, 1, 2, 2, 8, 8}}, FLASHWRIGHT_UNSUPPORTED, {"q", "f32", "f64", backend()});
     expect_refused({FLASHWRIGHT_F32, {1, 1, 1, 2, 2, 129, 8}}, FLASHWRIGHT_UNSUPPORTED, {"q", "128", "129"});
     expect_refused({FLASHWRIGHT_F32, {1, 1, 1, 2, 2, 8, 200}}, FLASHWRIGHT_UNSUPPORTED, {"v", "128", "200"});
     Problem problem(FLASHWRIGHT_F32, {1, 1, 1, 2, 2, 8, 8});
     const flashwright_forward_args args = problem.args();
     expect_message(flashwright_gpu_forward(&args, "vulkan", nullptr), FLASHWRIGHT_UNSUPPORTED, {"backend", "vulkan"});
     expect_message(flashwright_gpu_forward(&args, nullptr, nullptr), FLASHWRIGHT_INVALID_ARGUMENT, {"backend", "NULL"});
-    expect_message(flashwright_gpu_forward(nullptr, "opencl", nullptr), FLASHWRIGHT_INVALID_ARGUMENT, {"args"});
+    expect_message(flashwright_gpu_forward(nullptr, backend(), nullptr), FLASHWRIGHT_INVALID_ARGUMENT, {"args"});
 }
 
 }  // namespace flashwright::test
