@@ -45,7 +45,9 @@ CLI::Option *add_execution_options(CLI::App &command, AttentionOptions &options)
     command.add_option("--isa", options.isa, "Force this instruction set (see flashwright info)")
         ->check(not_empty())
         ->type_name("NAME");
-    command.add_option("--backend", options.backend, "Where to run: cpu")->type_name("NAME");
+    command.add_option("--backend", options.backend, "Where to run: cpu (default), or a GPU by opencl or cuda")
+        ->check(CLI::IsMember({"cpu", "opencl", "cuda"}).description(""))
+        ->type_name("cpu|opencl|cuda");
     command.add_option("--dtype", options.dtype, "What the tensors must be")
         ->check(CLI::IsMember({"f32", "f64"}).description(""))
         ->type_name("f32|f64");
@@ -81,9 +83,6 @@ flashwright_execution execution_options(const AttentionOptions &options) {
 }
 
 void check_options(const AttentionOptions &options, flashwright_dtype dtype) {
-    if (options.backend != "cpu") {
-        throw std::runtime_error(fmt::format("backend: expected cpu, the only one built, got {}", options.backend));
-    }
     if (!options.dtype.empty() && options.dtype != dtype_name(dtype)) {
         throw std::runtime_error(
             fmt::format("q: expected {} as --dtype says, got {}", options.dtype, dtype_name(dtype)));

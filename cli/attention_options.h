@@ -38,7 +38,7 @@ struct ScoreFiles {
 flashwright_score_options score_options(const AttentionOptions &options, ScoreFiles &files);
 flashwright_execution execution_options(const AttentionOptions &options);
 
-// Fails for a backend that is not built, or tensors that are not what --dtype says.
+// Fails for tensors that are not what --dtype says.
 void check_options(const AttentionOptions &options, flashwright_dtype dtype);
 
 }  // namespace flashwright

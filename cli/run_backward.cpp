@@ -46,6 +46,10 @@ void run_backward(const BackwardOptions &options) {
         lse("lse", options.lse), dout("dout", options.dout, 2);
     const flashwright_dtype dtype = q.array().dtype;
     check_options(options.attention, dtype);
+    if (options.attention.backend != "cpu") {
+        throw std::runtime_error(
+            fmt::format("backend: expected cpu, all that backward runs on, got {}", options.attention.backend));
+    }
     ScoreFiles files;
     flashwright_backward_args args;
     flashwright_backward_args_init(&args);

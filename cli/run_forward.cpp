@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "exact_attention.h"
 #include "file.h"
+#include "gpu_backend.h"
 #include "message.h"
 #include "tensor_files.h"
 #include "validators.h"
@@ -56,16 +57,27 @@ void run_forward(const ForwardOptions &options) {
                                      tensor_of("out", out),
                                      tensor_of("lse", lse),
                                      score_options(options.attention, files)};
+    const bool on_cpu = options.attention.backend == "cpu";
     const flashwright_execution how = execution_options(options.attention);
     std::int32_t kernel = -1;
-    check(flashwright_forward_choice(&args, &how, &kernel, nullptr, 0));
+    if (on_cpu) {
+        check(flashwright_forward_choice(&args, &how, &kernel, nullptr, 0));
+    } else {
+        check_gpu_options(options.attention);
+    }
     allocate(out);
     allocate(lse);
     args.out.data = out.data.get();
     args.softmax_lse.data = lse.data.get();
     const double start = wall_seconds();
-    check(flashwright_forward(&args, &how));
-    print_message(fmt::format("{}: {:.3g} ms\n", flashwright_kernel(kernel).name, 1e3 * (wall_seconds() - start)));
+    std::string name;
+    if (on_cpu) {
+        check(flashwright_forward(&args, &how));
+        name = flashwright_kernel(kernel).name;
+    } else {
+        name = forward_on_gpu(args, options.attention.backend);
+    }
+    print_message(fmt::format("{}: {:.3g} ms\n", name, 1e3 * (wall_seconds() - start)));
     if (options.attention.verify) {
         verify(args);
     }

@@ -1,6 +1,7 @@
-# The sources of the generator program, everything that a kernel's code depends on. The spaces of tiles are the tuner's.
-# flashwright_generator_sources(OUT SOURCE_DIR [CONFIGURE_DEPENDS])
-function(flashwright_generator_sources out source_dir)
+# The sources of a generator program, everything that a kernel's code depends on: GENERATOR is `cpu` or `gpu`. The spaces of
+# tiles are the tuner's.
+# flashwright_generator_sources(OUT GENERATOR SOURCE_DIR [CONFIGURE_DEPENDS])
+function(flashwright_generator_sources out generator source_dir)
     file(
         GLOB sources ${ARGN}
         "${source_dir}/generators/*.cpp"
@@ -8,8 +9,16 @@ function(flashwright_generator_sources out source_dir)
         "${source_dir}/schedules/*.cpp"
         "${source_dir}/schedules/*.h"
         "${source_dir}/generators/CMakeLists.txt"
+        "${source_dir}/generators/gpu/*"
     )
     list(FILTER sources EXCLUDE REGEX "_space\\.(cpp|h)$")
+    set(gpu_alone "/generators/gpu/|/schedules/gpu")
+    if(generator STREQUAL "gpu")
+        set(shared "/generators/(forward_attention|online_softmax|scalar_math|score_terms)\\.")
+        list(FILTER sources INCLUDE REGEX "${gpu_alone}|${shared}")
+    else()
+        list(FILTER sources EXCLUDE REGEX "${gpu_alone}")
+    endif()
     list(SORT sources)
     set(${out} ${sources} PARENT_SCOPE)
 endfunction()

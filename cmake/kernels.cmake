@@ -153,7 +153,7 @@ endif()
 
 set(FLASHWRIGHT_KERNEL_REGISTRY "${FLASHWRIGHT_KERNEL_DIR}/kernel_registry.cpp")
 include(generator_sources)
-flashwright_generator_sources(generator_sources "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS)
+flashwright_generator_sources(generator_sources cpu "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS)
 foreach(name IN LISTS KERNELS)
     flashwright_add_kernel(${name})
 endforeach()

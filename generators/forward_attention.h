@@ -19,6 +19,8 @@ namespace flashwright {
 // sees exactly which keys a block has, and no loop tests for the end of a short one.
 struct KeyBlocks {
     Halide::Expr first_key, length, count;
+    // Which of the blocks are taken; it may depend on the outer variables. Undefined: all.
+    std::function<Halide::Expr(const Halide::Expr &block)> taken = {};
 
     Halide::Expr begin(const Halide::Expr &block) const { return first_key + block * length; }
 };
@@ -31,6 +33,7 @@ struct BlockSoftmax {
     // The variables of a row, a key within its block, a value channel and a block.
     struct Vars {
         Halide::Var row{"row"}, j{"j"}, channel{"channel"}, block{"block"};
+        OuterVars outer;
     };
 
     BlockSoftmax(const std::string &name, const Vars &vars, const KeyBlocks &blocks, Halide::Func scores,
@@ -64,9 +67,11 @@ struct ScoredBlocks {
 struct ForwardAttention {
     using Access = BlockSoftmax::Access;
 
-    // One head: queries(row, channel), already scaled; k(key, channel), v(key, channel).
+    // queries(row, channel, outer…), already scaled; k(key, channel), v(key, channel), which may depend on `outer`.
+    // Without `outer` it is one tile of one head.
     ForwardAttention(Halide::Func queries, const Access &k, const Access &v, Halide::Expr head_dim,
-                     Halide::Expr head_dim_v);
+                     Halide::Expr head_dim_v, const OuterVars &outer = {},
+                     int first_channel = OnlineSoftmax::kAccumulator);
 
     // What the values of keys hold that a row does not see: finite numbers, or anything, which costs a selection each.
     enum class HiddenValues { finite, anything };

@@ -16,26 +16,31 @@ Expr rescale(const Expr &from, const Expr &to) {
 
 }  // namespace
 
-OnlineSoftmax::OnlineSoftmax(const Var &row, const Expr &head_dim_v, const Part &start)
-    : row(row), head_dim_v(head_dim_v) {
+OnlineSoftmax::OnlineSoftmax(const Var &row, const Expr &head_dim_v, const Part &start, const OuterVars &outer,
+                             int first_channel)
+    : row(row), outer(outer), head_dim_v(head_dim_v), first_channel(first_channel) {
     Expr zero = make_const(start.max.type(), 0);
-    Expr channel = clamp(slot - kAccumulator, 0, head_dim_v - 1);
-    state(row, slot) = select(likely(slot >= kAccumulator), start.values(channel), slot == kMax, start.max,
-                              slot == kSum, start.sum, zero);
+    Expr channel = clamp(slot - first_channel, 0, head_dim_v - 1);
+    at(row, slot) = select(likely(slot >= first_channel), start.values(channel), slot == kMax, start.max, slot == kSum,
+                           start.sum, zero);
 }
 
 void OnlineSoftmax::add_blocks(const std::string &name, const Expr &count,
-                               const std::function<Part(const Expr &)> &block_of) {
-    RDom step(0, head_dim_v + kAccumulator, 0, count, name);
+                               const std::function<Part(const Expr &)> &block_of,
+                               const std::function<Expr(const Expr &)> &taken) {
+    RDom step(0, head_dim_v + first_channel, 0, count, name);
+    if (taken) {
+        step.where(taken(step.y));
+    }
     Expr x = step.x;
-    auto at = [&](const Expr &slot) { return state(row, slot); };
+    auto at = [&](const Expr &slot) { return this->at(row, slot); };
     Part block = block_of(step.y);
     Expr statistics = select(x == kOldFactor, rescale(at(kMax), Halide::max(at(kMax), block.max)), x == kMax,
                              Halide::max(at(kMax), block.max), x == kNewFactor, rescale(block.max, at(kMax)),
                              at(kSum) * at(kOldFactor) + block.sum * at(kNewFactor));
-    Expr channel = clamp(x - kAccumulator, 0, head_dim_v - 1);
+    Expr channel = clamp(x - first_channel, 0, head_dim_v - 1);
     Expr accumulator = at(x) * at(kOldFactor) + block.values(channel) * at(kNewFactor);
-    state(row, x) = select(likely(x >= kAccumulator), accumulator, statistics);
+    at(x) = select(likely(x >= first_channel), accumulator, statistics);
     steps.push_back(step);
 }
 
@@ -47,9 +52,10 @@ OnlineSoftmax::Part OnlineSoftmax::empty(Type type) {
 void OnlineSoftmax::finish() {
     Expr l = sum(row), m = max(row), zero = make_const(l.type(), 0);
     Expr nothing_seen = strict_float(l == zero);
-    inverse_sum(row) = select(nothing_seen, zero, make_const(l.type(), 1) / l);
-    normalised(row, channel) = accumulator(row, channel) * inverse_sum(row);
-    lse(row) = select(nothing_seen, negative_infinity(l.type()), m + select(is_nan(l), l, log(l)));
+    const std::vector<Expr> place = with_outer({row}, outer), element = with_outer({row, channel}, outer);
+    inverse_sum(place) = select(nothing_seen, zero, make_const(l.type(), 1) / l);
+    normalised(element) = accumulator(row, channel) * inverse_sum(place);
+    lse(place) = select(nothing_seen, negative_infinity(l.type()), m + select(is_nan(l), l, log(l)));
 }
 
 }  // namespace flashwright

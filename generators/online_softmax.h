@@ -5,8 +5,17 @@
 #include <Halide.h>
 
 #include <functional>
+#include <vector>
 
 namespace flashwright {
+
+// Which tile it is, where one kernel works on many: dimensions that every Func of a tile has after its own.
+using OuterVars = std::vector<Halide::Var>;
+
+inline std::vector<Halide::Expr> with_outer(std::vector<Halide::Expr> own, const OuterVars &outer) {
+    own.insert(own.end(), outer.begin(), outer.end());
+    return own;
+}
 
 // Running maximum, running sum and accumulator depend on each other at every step, and Halide gives each Func its own
 // loops. So they are one Func `state(row, slot)`, and an update visits the slots in order: the factors are there when
@@ -21,20 +30,24 @@ class OnlineSoftmax {
         std::function<Halide::Expr(const Halide::Expr &channel)> values;
     };
 
-    // Starts at `start`, given for `row`.
-    OnlineSoftmax(const Halide::Var &row, const Halide::Expr &head_dim_v, const Part &start);
+    // Starts at `start`, given for `row`. The accumulator begins at slot `first_channel`; slots before it that have no
+    // name are never read.
+    OnlineSoftmax(const Halide::Var &row, const Halide::Expr &head_dim_v, const Part &start,
+                  const OuterVars &outer = {}, int first_channel = kAccumulator);
 
-    // Takes in blocks 0 <= block < count, one after the other, by one update over (slot, block).
+    // Takes in blocks 0 <= block < count, one after the other, by one update over (slot, block). Of these, if `taken`
+    // is given, only the ones for which it holds; it may depend on the outer variables.
     void add_blocks(const std::string &name, const Halide::Expr &count,
-                    const std::function<Part(const Halide::Expr &block)> &block);
+                    const std::function<Part(const Halide::Expr &block)> &block,
+                    const std::function<Halide::Expr(const Halide::Expr &block)> &taken = {});
 
     // The empty state: nothing seen yet.
     static Part empty(Halide::Type type);
 
-    Halide::Expr max(const Halide::Expr &row) const { return state(row, kMax); }
-    Halide::Expr sum(const Halide::Expr &row) const { return state(row, kSum); }
+    Halide::Expr max(const Halide::Expr &row) const { return at(row, kMax); }
+    Halide::Expr sum(const Halide::Expr &row) const { return at(row, kSum); }
     Halide::Expr accumulator(const Halide::Expr &row, const Halide::Expr &channel) const {
-        return state(row, channel + kAccumulator);
+        return at(row, channel + first_channel);
     }
     // Defines `inverse_sum`, `normalised` and `lse`.
     void finish();
@@ -44,10 +57,16 @@ class OnlineSoftmax {
     Halide::Func normalised{"normalised"};    // (row, channel): the accumulator divided by l
     Halide::Func lse{"row_lse"};              // (row): m + log(l), -infinity for a row that saw nothing
     Halide::Var row, slot{"slot"}, channel{"channel"};
+    OuterVars outer;
     std::vector<Halide::RDom> steps;  // of the updates, in order
 
  private:
+    Halide::FuncRef at(const Halide::Expr &row, const Halide::Expr &slot) const {
+        return state(with_outer({row, slot}, outer));
+    }
+
     Halide::Expr head_dim_v;
+    int first_channel;
 };
 
 }  // namespace flashwright

@@ -33,8 +33,8 @@ ScoreTerm alibi_term(const Expr &slope, const Expr &diagonal_offset) {
 ScoreTerm bias_term(const MemoryTile &tile) {
     ScoreTerm term;
     const Func bias = tile.element;
-    term.value = [=](const Expr &score, const ScoreIndex &at) { return score + bias(at.row, at.key); };
-    term.seen = [=](const ScoreIndex &at) { return !is_negative_infinity(bias(at.row, at.key)); };
+    term.value = [=](const Expr &score, const ScoreIndex &at) { return score + bias(at.arguments()); };
+    term.seen = [=](const ScoreIndex &at) { return !is_negative_infinity(bias(at.arguments())); };
     term.seen_from_memory = true;
     term.reads = {tile};
     return term;
@@ -43,7 +43,7 @@ ScoreTerm bias_term(const MemoryTile &tile) {
 ScoreTerm mask_term(const MemoryTile &tile) {
     ScoreTerm term;
     const Func mask = tile.element;
-    term.seen = [=](const ScoreIndex &at) { return mask(at.row, at.key) != cast<uint8_t>(0); };
+    term.seen = [=](const ScoreIndex &at) { return mask(at.arguments()) != cast<uint8_t>(0); };
     term.seen_from_memory = true;
     term.reads = {tile};
     return term;
@@ -65,7 +65,7 @@ ScoreTerms named_terms(const std::string &names, const std::string &segment, con
     const Var row("row"), key("key");
     const auto tile = [&](const std::string &what, const TermArguments::Matrix &matrix) {
         Func f(what + "_" + segment);
-        f(row, key) = matrix.element(row, key);
+        f(with_outer({row, key}, arguments.outer)) = matrix.element(row, key);
         return MemoryTile{f, matrix.row_stride == 0};
     };
     ScoreTerms list;

@@ -3,6 +3,8 @@
 // returns a ScoreTerm, and a line in `named_terms`.
 #pragma once
 
+#include "online_softmax.h"
+
 #include <Halide.h>
 
 #include <functional>
@@ -14,11 +16,15 @@ namespace flashwright {
 // One element of the score matrix: a query row of the tile and a key's index in K.
 struct ScoreIndex {
     Halide::Expr row, key;
+    OuterVars outer = {};
+
+    // The same as arguments of a Func.
+    std::vector<Halide::Expr> arguments() const { return with_outer({row, key}, outer); }
 };
 
 // A matrix in memory.
 struct MemoryTile {
-    Halide::Func element;      // (row, key)
+    Halide::Func element;      // (row, key, outer…)
     Halide::Expr one_for_all;  // whether every row holds the same
 };
 
@@ -43,14 +49,14 @@ using ScoreTerms = std::vector<ScoreTerm>;
 ScoreTerm softcap_term(const Halide::Expr &cap);
 // -slope * |key - (row + diagonal_offset)| (Press et al. 2022, section 3, measured from the diagonal).
 ScoreTerm alibi_term(const Halide::Expr &slope, const Halide::Expr &diagonal_offset);
-// + bias(row, key); a bias of -infinity hides the key.
+// + bias(row, key, outer…); a bias of -infinity hides the key.
 ScoreTerm bias_term(const MemoryTile &bias);
-// mask(row, key) == 0 hides the key.
+// mask(row, key, outer…) == 0 hides the key.
 ScoreTerm mask_term(const MemoryTile &mask);
 // row + lo_offset <= key <= row + hi_offset and key < key_count: causal, window and key length in one.
 ScoreTerm position_term(const Halide::Expr &lo_offset, const Halide::Expr &hi_offset, const Halide::Expr &key_count);
 
-// What the named terms take. `element` reads one.
+// What the named terms take. `element` reads one. All may depend on `outer`.
 struct TermArguments {
     struct Matrix {
         std::function<Halide::Expr(const Halide::Expr &row, const Halide::Expr &key)> element;
@@ -59,6 +65,7 @@ struct TermArguments {
 
     Halide::Expr softcap, alibi_slope, diagonal_offset;
     Matrix bias, mask;
+    OuterVars outer = {};
 };
 
 // Whether `names`, joined by '+', hold one.

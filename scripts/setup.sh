@@ -5,7 +5,7 @@
 . "$(dirname "$0")/common.sh"
 
 packages=(build-essential binutils python3-venv libcli11-dev libfmt-dev nlohmann-json3-dev libgtest-dev
-    libbenchmark-dev libhwloc-dev libxxhash-dev pkgconf qemu-user g++-aarch64-linux-gnu)
+    libbenchmark-dev libhwloc-dev libxxhash-dev pkgconf qemu-user g++-aarch64-linux-gnu pocl-opencl-icd)
 if [ "${1:-}" = --checks ]; then
     packages+=(clang-format clang-tidy cppcheck shellcheck git)
 fi

@@ -218,8 +218,8 @@ expect 1 run forward "${all[@]}" --window -2,3
 says stderr window_left
 expect 1 run forward "${all[@]}" --mask bias.npy
 says stderr mask
-expect 1 run forward "${all[@]}" --backend cuda
-says stderr cuda
+expect 1 run forward "${all[@]}" --backend cuda --isa avx2
+says stderr isa cuda
 expect 1 run forward "${all[@]}" --dtype f32
 array lengths_long.npy '<i4' False '(1,)' 09000000
 expect 1 run forward "${all[@]}" --key-lengths lengths_long.npy

@@ -50,7 +50,8 @@ typedef enum flashwright_code {
     FLASHWRIGHT_OK = 0,
     FLASHWRIGHT_INVALID_ARGUMENT = 1, /* the message names the argument, what was expected and what came */
     FLASHWRIGHT_UNSUPPORTED = 2,      /* a valid request that this build or this CPU cannot serve */
-    FLASHWRIGHT_OUT_OF_MEMORY = 3
+    FLASHWRIGHT_OUT_OF_MEMORY = 3,
+    FLASHWRIGHT_DEVICE_ERROR = 4 /* GPU backends: no driver or device, or it failed; the message has its words */
 } flashwright_code;
 
 typedef struct flashwright_status {

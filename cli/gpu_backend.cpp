@@ -1,0 +1,40 @@
+#include "gpu_backend.h"
+
+#include "check_status.h"
+#if FLASHWRIGHT_HAS_GPU
+#include "flashwright/flashwright_gpu.h"
+#endif
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <utility>
+
+namespace flashwright {
+
+void check_gpu_options(const AttentionOptions &options) {
+    const std::pair<const char *, bool> cpu_alone[] = {{"isa", !options.isa.empty()},
+                                                       {"kernel", !options.kernel.empty()},
+                                                       {"key-block", options.key_block != 0},
+                                                       {"threads", options.threads != 0}};
+    for (const auto &[name, given] : cpu_alone) {
+        if (given) {
+            throw std::runtime_error(
+                fmt::format("{}: expected none with --backend {}, got one", name, options.backend));
+        }
+    }
+}
+
+#if FLASHWRIGHT_HAS_GPU
+std::string forward_on_gpu(const flashwright_forward_args &args, const std::string &backend) {
+    const char *kernel = "nothing to do";
+    check(flashwright_gpu_forward(&args, backend.c_str(), &kernel));
+    return kernel;
+}
+#else
+std::string forward_on_gpu(const flashwright_forward_args &, const std::string &backend) {
+    throw std::runtime_error(fmt::format("backend: expected cpu, the only one built, got {}", backend));
+}
+#endif
+
+}  // namespace flashwright

@@ -1,0 +1,149 @@
+#include "../../schedules/gpu.h"
+#include "../forward_attention.h"
+
+#include <Halide.h>
+
+namespace flashwright {
+
+using namespace Halide;
+
+// Attention forward of all heads in one kernel. Buffers are [channel, row | key, head, batch], dense and padded:
+// channels to head_dim, rows to whole tiles, keys to whole blocks.
+class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
+ public:
+    // Score terms besides scale and position: any of softcap, alibi, bias, mask, joined by '+'.
+    GeneratorParam<std::string> terms{"terms", ""};
+    // V holds finite numbers only. Otherwise hidden values are kept out one by one, which costs as much as the
+    // products.
+    GeneratorParam<bool> finite_values{"finite_values", false};
+    GeneratorParam<int> head_dim{"head_dim", 64}, threads{"threads", 64}, rows{"rows", 1}, block_k{"block_k", 16},
+        tile_d{"tile_d", 4}, tile_v{"tile_v", 16};
+
+    Input<Buffer<float, 4>> q{"q"}, k{"k"}, v{"v"};
+    // [key, row, head, batch]; strides of 0 broadcast.
+    Input<Buffer<float, 4>> bias{"bias"};
+    Input<Buffer<uint8_t, 4>> mask{"mask"};
+    Input<Buffer<float, 1>> alibi_slopes{"alibi_slopes"};
+    // Of each batch entry: row i sees key j iff i + lo_offset <= j <= i + hi_offset and j < key_count; ALiBi measures
+    // from key i + diagonal_offset.
+    Input<Buffer<int32_t, 1>> lo_offset{"lo_offset"}, hi_offset{"hi_offset"}, diagonal_offset{"diagonal_offset"},
+        key_count{"key_count"};
+    // [4, tile, batch]: the first of the blocks of keys that a thread block's rows meet, the first and the end of those
+    // that all its rows see whole, and the end of all. With terms that hide by memory there are none of the former.
+    Input<Buffer<int32_t, 3>> plan{"plan"};
+    Input<float> softmax_scale{"softmax_scale"}, softcap{"softcap"};
+    // [head_dim + 4, row, head, batch]: the channels of the output, and then softmax_lse, four times.
+    Output<Buffer<float, 4>> result{"result"};
+
+    void generate() {
+        const GpuTiles tiles{head_dim, threads, rows, block_k, tile_d, tile_v};
+        first_row = strip * tiles.rows;
+        const Expr kv_head = head / (q.dim(2).extent() / k.dim(2).extent());
+        Func queries("queries");
+        queries(row, channel, strip, head, batch) = q(channel, first_row + row, head, batch) * softmax_scale;
+        ForwardAttention attention(
+            queries, [&](Expr key, Expr d) { return k(d, key, kv_head, batch); },
+            [&](Expr key, Expr d) { return v(d, key, kv_head, batch); }, tiles.head_dim, tiles.head_dim,
+            {strip, head, batch}, tiles.tile_v);
+        add_blocks(attention, tiles);
+        attention.state.finish();
+
+        const std::vector<Expr> strip_of_row{row / tiles.rows, head, batch};
+        const auto at_row = [&](const Func &f, std::vector<Expr> own) {
+            own.insert(own.end(), strip_of_row.begin(), strip_of_row.end());
+            return f(own);
+        };
+        const Expr row_in = row % tiles.rows;
+        result(channel, row, head, batch) = select(
+            channel < tiles.head_dim, at_row(attention.state.normalised, {row_in, min(channel, tiles.head_dim - 1)}),
+            at_row(attention.state.lse, {row_in}));
+        constrain_buffers(tiles);
+        schedule_forward_gpu(attention, result, k, tiles);
+    }
+
+ private:
+    Var channel{"channel"}, row{"row"}, strip{"strip"}, head{"head"}, batch{"batch"};
+    Expr first_row;  // of the strip: of the rows of one thread
+
+    // The tile's blocks of keys from one boundary of its plan to the next. The clamp lets Halide prove what it makes
+    // loop bounds of, and not test it again inside.
+    KeyBlocks planned_blocks(int boundary, const GpuTiles &tiles) {
+        const Expr blocks = k.dim(1).extent() / tiles.block_k, tile = strip / tiles.threads;
+        const Expr from = clamp(plan(boundary, tile, batch), 0, blocks);
+        const Expr to = clamp(plan(boundary + 1, tile, batch), 0, blocks);
+        return {0, tiles.block_k, blocks, [=](const Expr &block) { return block >= from && block < to; }};
+    }
+
+    // Blocks that every row of a thread block sees whole go without a test of each key, if no term needs one; then all
+    // lie to the right of them.
+    void add_blocks(ForwardAttention &attention, const GpuTiles &tiles) {
+        const char *const names[] = {"left", "interior", "right"};
+        const bool test_all = any_seen_from_memory(chosen_terms("any"));
+        for (int n = test_all ? 2 : 0; n < 3; n++) {
+            ScoreTerms chosen = chosen_terms(names[n]);
+            if (n != 1) {
+                chosen.push_back(position_in_block(names[n], tiles.block_k));
+            }
+            attention.add_blocks(names[n], planned_blocks(n, tiles), chosen, finite_values);
+        }
+    }
+
+    // Causal, window and key length in one, as position_term. It compares the key's place in its block, a constant,
+    // with bounds of the row that are computed once a block: comparisons of whole indices would keep a register for
+    // each key.
+    ScoreTerm position_in_block(const std::string &segment, int block_k) {
+        const Var block("block");
+        Func first("first_" + segment), last("last_" + segment);
+        const Expr row_in_head = first_row + row, begin = block * block_k;
+        first(row, block, strip, head, batch) = row_in_head + lo_offset(batch) - begin;
+        last(row, block, strip, head, batch) = min(row_in_head + hi_offset(batch), key_count(batch) - 1) - begin;
+        ScoreTerm term;
+        term.seen = [=](const ScoreIndex &at) {
+            const std::vector<Expr> place = with_outer({at.row, at.key / block_k}, at.outer);
+            return at.key % block_k >= first(place) && at.key % block_k <= last(place);
+        };
+        term.reads = {first, last};
+        return term;
+    }
+
+    ScoreTerms chosen_terms(const std::string &segment) {
+        return named_terms(terms, segment,
+                           {softcap,
+                            alibi_slopes(head),
+                            first_row + diagonal_offset(batch),
+                            [=](const Expr &row, const Expr &key) { return bias(key, first_row + row, head, batch); },
+                            [=](const Expr &row, const Expr &key) { return mask(key, first_row + row, head, batch); },
+                            {strip, head, batch}});
+    }
+
+    void constrain_buffers(const GpuTiles &tiles) {
+        for (auto *buffer : {&q, &k, &v}) {
+            set_dense(*buffer, tiles.head_dim);
+        }
+        set_dense(result, tiles.head_dim + 4);
+        for (int n = 0; n < 4; n++) {
+            bias.dim(n).set_min(0);
+            mask.dim(n).set_min(0);
+        }
+        for (int n = 0; n < 3; n++) {
+            plan.dim(n).set_min(0);
+        }
+        for (auto *buffer : {&lo_offset, &hi_offset, &diagonal_offset, &key_count}) {
+            buffer->dim(0).set_min(0);
+        }
+        alibi_slopes.dim(0).set_min(0);
+    }
+
+    template <typename Parameter>
+    void set_dense(Parameter &buffer, int channels) {
+        buffer.set_host_alignment(16);
+        buffer.dim(0).set_bounds(0, channels).set_stride(1);
+        buffer.dim(1).set_min(0).set_stride(channels);
+        buffer.dim(2).set_min(0).set_stride(buffer.dim(1).extent() * channels);
+        buffer.dim(3).set_min(0).set_stride(buffer.dim(1).extent() * buffer.dim(2).extent() * channels);
+    }
+};
+
+}  // namespace flashwright
+
+HALIDE_REGISTER_GENERATOR(flashwright::ForwardGpuGenerator, forward_gpu)

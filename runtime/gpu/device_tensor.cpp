@@ -1,0 +1,55 @@
+#include "device_tensor.h"
+
+#include <cinttypes>
+#include <cstring>
+#include <limits>
+
+#include "status.h"
+
+namespace flashwright {
+namespace {
+
+constexpr std::size_t kAlignment = 64;  // at least that of the widest load of a kernel
+
+}  // namespace
+
+DeviceTensor::~DeviceTensor() {
+    if (buffer_.device != 0) halide_device_free(context_, &buffer_);
+}
+
+flashwright_status DeviceTensor::allocate(const char *name, halide_type_t type,
+                                          std::initializer_list<std::int64_t> extents, unsigned repeated) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+    std::int64_t elements = 1;
+    int axis = 0;
+    for (const std::int64_t extent : extents) {
+        const bool once = (repeated >> axis & 1U) != 0;
+        if (extent > kMost || (!once && elements > kMost / extent)) {
+            return make_status(FLASHWRIGHT_UNSUPPORTED,
+                               "%s: expected less than 2^31 elements, padded to whole tiles, got more", name);
+        }
+        dimensions_[axis] = {0, static_cast<std::int32_t>(extent), once ? 0 : static_cast<std::int32_t>(elements), 0};
+        if (!once) elements *= extent;
+        ++axis;
+    }
+    const std::size_t bytes = static_cast<std::size_t>(elements) * static_cast<std::size_t>(type.bytes());
+    const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    memory_.reset(static_cast<char *>(std::aligned_alloc(kAlignment, rounded)));
+    if (memory_ == nullptr) {
+        return make_status(FLASHWRIGHT_OUT_OF_MEMORY, "%s: expected %zu bytes of memory for its copy, got none", name,
+                           rounded);
+    }
+    std::memset(memory_.get(), 0, rounded);
+    buffer_.host = reinterpret_cast<std::uint8_t *>(memory_.get());
+    buffer_.type = type;
+    buffer_.dimensions = axis;
+    buffer_.dim = dimensions_;
+    return ok_status();
+}
+
+halide_buffer_t *DeviceTensor::input() {
+    buffer_.set_host_dirty();
+    return &buffer_;
+}
+
+}  // namespace flashwright

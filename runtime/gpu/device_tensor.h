@@ -1,0 +1,51 @@
+// Dense copies of tensors for the kernels of a GPU: in host memory, and on the device for as long as the object lives.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <initializer_list>
+#include <memory>
+
+#include "HalideRuntime.h"
+#include "tensor_view.h"
+
+namespace flashwright {
+
+// [channel, row, head, batch]; fewer dimensions leave the last ones out.
+class DeviceTensor {
+ public:
+    // `context` is the user_context of the call.
+    explicit DeviceTensor(void *context) : context_(context) {}
+    DeviceTensor(const DeviceTensor &) = delete;
+    DeviceTensor &operator=(const DeviceTensor &) = delete;
+    ~DeviceTensor();
+
+    // Zeros. An axis whose bit is set in `repeated` holds one element for all. Fails where indices would not fit 32
+    // bits or memory runs out; `name` is for the message.
+    flashwright_status allocate(const char *name, halide_type_t type, std::initializer_list<std::int64_t> extents,
+                                unsigned repeated = 0);
+
+    template <typename T>
+    T *data() const {
+        return reinterpret_cast<T *>(memory_.get());
+    }
+    // Elements from one index of an axis to the next.
+    std::int64_t stride(int axis) const { return dimensions_[axis].stride; }
+
+    // What a kernel takes: an input, whose content it sends to the device, and an output, which `fetch` brings back.
+    halide_buffer_t *input();
+    halide_buffer_t *output() { return &buffer_; }
+    int fetch() { return halide_copy_to_host(context_, &buffer_); }
+
+ private:
+    struct Free {
+        void operator()(char *memory) const { std::free(memory); }
+    };
+
+    void *context_;
+    halide_buffer_t buffer_ = {};
+    halide_dimension_t dimensions_[4];
+    std::unique_ptr<char, Free> memory_;
+};
+
+}  // namespace flashwright

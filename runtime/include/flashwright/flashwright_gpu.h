@@ -1,0 +1,28 @@
+/* flashwright on GPUs: an optional library (flashwright_gpu) beside the other, through the driver's OpenCL or CUDA.
+ *
+ * Drivers are loaded at the first call. Where there is none, calls return FLASHWRIGHT_DEVICE_ERROR, and nothing else
+ * changes. Tensors are in host memory, as everywhere: they are copied to the device for the call, and outputs are
+ * complete when it returns.
+ */
+#ifndef FLASHWRIGHT_FLASHWRIGHT_GPU_H
+#define FLASHWRIGHT_FLASHWRIGHT_GPU_H
+
+#include "flashwright/flashwright.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Whether a device of `backend`, "opencl" or "cuda", can be used here; the message says why not. */
+FLASHWRIGHT_API flashwright_status flashwright_gpu_available(const char *backend);
+
+/* flashwright_forward on a GPU, with all its options. F32 only, head_dim and head_dim_v up to 128, and less than 2^31
+ * elements in each tensor once padded to whole tiles: else FLASHWRIGHT_UNSUPPORTED. `kernel` may be NULL; on success it
+ * receives the name of the kernel that ran. */
+FLASHWRIGHT_API flashwright_status flashwright_gpu_forward(const flashwright_forward_args *args, const char *backend,
+                                                           const char **kernel);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

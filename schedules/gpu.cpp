@@ -1,0 +1,116 @@
+#include "gpu.h"
+
+#include "../generators/forward_attention.h"
+
+namespace flashwright {
+
+using namespace Halide;
+
+namespace {
+
+constexpr int kVector = 4;  // elements of the widest load
+
+// Values of one thread, in registers: every loop that indexes them is unrolled.
+void keep_in_registers(Func f, const LoopLevel &level, const Var &row, const OuterVars &outer, const GpuTiles &tiles) {
+    f.compute_at(level).store_in(MemoryType::Register).bound_extent(row, tiles.rows).unroll(row).never_partition_all();
+    for (const Var &v : outer) {
+        f.bound_extent(v, 1);
+    }
+    for (int n = 0; n < f.num_update_definitions(); n++) {
+        f.update(n).unroll(row).never_partition_all();
+    }
+}
+
+void schedule_dots(ScoredBlocks &path, Func k, const GpuTiles &tiles) {
+    const BlockSoftmax::Vars &vars = path.softmax.vars;
+    const RVar d = path.over_head_dim;
+    RVar d_tile("d_tile"), d_in("d_in");
+    path.dots.unroll(vars.j);
+    path.dots.update().split(d, d_tile, d_in, tiles.tile_d).reorder(vars.row, d_in, vars.j, d_tile);
+    path.dots.update().unroll(d_in).unroll(vars.j);
+
+    Func keys = k.in(path.dots);
+    const Var channel = keys.args()[0];
+    keys.compute_at(path.dots, vars.j).store_in(MemoryType::Register).bound_extent(channel, tiles.tile_d);
+    keys.vectorize(channel, kVector).unroll(channel);
+}
+
+void schedule_path(ScoredBlocks &path, OnlineSoftmax &state, int update, Func k, const GpuTiles &tiles) {
+    BlockSoftmax &p = path.softmax;
+    const BlockSoftmax::Vars &vars = p.vars;
+    const RVar slot = state.steps[update].x, block = state.steps[update].y;
+    RVar slot_tile("slot_tile"), slot_in("slot_in");
+    const LoopLevel at_block(state.state, block);
+    state.state.update(update)
+        .split(slot, slot_tile, slot_in, tiles.tile_v)
+        .reorder(vars.row, slot_in, slot_tile, block)
+        .unroll(slot_in)
+        .unroll(slot_tile);
+
+    for (const ScoreTerm &term : path.terms) {
+        for (Func f : term.reads) {
+            keep_in_registers(f, at_block, vars.row, vars.outer, tiles);
+            f.unroll(f.args()[1]);
+        }
+    }
+    if (p.seen.defined()) {
+        keep_in_registers(p.seen, at_block, vars.row, vars.outer, tiles);
+        p.seen.bound_extent(vars.block, 1).bound(vars.j, 0, tiles.block_k).unroll(vars.j);
+    }
+    for (Func f : {path.dots, p.weights, p.max, p.sum}) {
+        keep_in_registers(f, at_block, vars.row, vars.outer, tiles);
+        f.bound_extent(vars.block, 1);
+    }
+    for (Func f : {path.dots, p.weights}) {
+        f.bound(vars.j, 0, tiles.block_k);
+    }
+    schedule_dots(path, k, tiles);
+    p.weights.unroll(vars.j);
+    for (Func f : {p.max, p.sum}) {
+        f.update(0).unroll(p.over_groups.x).unroll(p.over_groups.y);
+        f.update(1).unroll(p.over_rest);
+    }
+
+    keep_in_registers(p.values, LoopLevel(state.state, slot_tile), vars.row, vars.outer, tiles);
+    p.values.bound_extent(vars.block, 1)
+        .bound_extent(vars.channel, tiles.tile_v)
+        .reorder_storage(vars.channel, vars.row);
+    p.values.vectorize(vars.channel, kVector).unroll(vars.channel);
+    p.values.update().reorder(vars.row, vars.channel, p.over_values);
+    p.values.update().vectorize(vars.channel, kVector).unroll(vars.channel).unroll(p.over_values);
+}
+
+// Rows of the tile follow each other at head_dim + 4 elements: threads that read vectors of the same channels of their
+// rows meet different banks.
+void share_queries(Func queries, const Func &output, const Var &level, const GpuTiles &tiles) {
+    const Var row = queries.args()[0], channel = queries.args()[1], strip = queries.args()[2];
+    queries.compute_at(output, level).store_in(MemoryType::GPUShared).reorder_storage(channel, row, strip);
+    queries.align_storage(channel, tiles.head_dim + kVector).bound(channel, 0, tiles.head_dim);
+    queries.bound(row, 0, tiles.rows).bound_extent(strip, tiles.threads).gpu_threads(strip);
+    queries.reorder(channel, row, strip).vectorize(channel, kVector);
+}
+
+}  // namespace
+
+void schedule_forward_gpu(ForwardAttention &a, Func output, Func k, const GpuTiles &tiles) {
+    const Var channel = output.args()[0], row = output.args()[1], head = output.args()[2], batch = output.args()[3];
+    Var strip("strip"), row_in("row_in"), tile("tile"), thread("thread");
+    output.split(row, strip, row_in, tiles.rows, TailStrategy::RoundUp);
+    output.split(strip, tile, thread, tiles.threads, TailStrategy::RoundUp);
+    output.reorder(channel, row_in, thread, tile, head, batch).gpu_blocks(tile, head, batch).gpu_threads(thread);
+    output.vectorize(channel, kVector).unroll(channel).unroll(row_in).never_partition_all();
+
+    share_queries(a.queries, output, tile, tiles);
+    OnlineSoftmax &s = a.state;
+    for (Func f : {s.state, s.inverse_sum, s.normalised}) {
+        keep_in_registers(f, LoopLevel(output, thread), s.row, s.outer, tiles);
+    }
+    // Were the state itself read by vectors, LLVM would keep it in pairs of registers and copy it in every block.
+    s.normalised.bound(s.channel, 0, tiles.head_dim).unroll(s.channel).reorder_storage(s.channel, s.row);
+    s.state.unroll(s.slot).reorder_storage(s.slot, s.row);
+    for (int n = 0; n < (int)a.paths.size(); n++) {
+        schedule_path(a.paths[n], s, n, k, tiles);
+    }
+}
+
+}  // namespace flashwright

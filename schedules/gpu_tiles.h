@@ -1,0 +1,17 @@
+// The tile parameters of the GPU schedules. Plain data: the generators and the runtime share it.
+#pragma once
+
+namespace flashwright {
+
+struct GpuTiles {
+    int head_dim;  // channels of Q, K and V, compiled in; narrower tensors are padded
+    int threads;   // of a block
+    int rows;      // query rows of a thread
+    int block_k;   // keys of one block of the online softmax
+    int tile_d;    // channels that one step of the dot products reads, in vectors of 4
+    int tile_v;    // value channels that are summed at once
+
+    int block_q() const { return threads * rows; }
+};
+
+}  // namespace flashwright

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Registers, shared memory, predicted occupancy and instruction mix of the CUDA kernels of a build, as a Markdown table.
+
+    scripts/gpu_table.py BUILD_FOLDER
+
+Needs ptxas (CUDA toolkit) and nvdisasm (PyPI: nvidia-cuda-nvdisasm) on the PATH, in /usr/local/cuda/bin or in the folder
+that CUDA_TOOLS names.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ARCHITECTURES = {  # shared memory of a multiprocessor in bytes, of which each block takes 1 KB more than it asks for
+    "sm_80": 164 * 1024,
+    "sm_90": 228 * 1024,
+    "sm_100": 228 * 1024,
+}
+REGISTERS, WARPS = 65536, 64
+
+
+def tool(name):
+    places = os.pathsep.join([os.environ.get("CUDA_TOOLS", ""), os.environ["PATH"], "/usr/local/cuda/bin"])
+    found = shutil.which(name, path=places)
+    if not found:
+        sys.exit(f"error: {name}: expected on the PATH, in /usr/local/cuda/bin or in CUDA_TOOLS")
+    return found
+
+
+def assemble(ptx, architecture, cubin):
+    """Registers of a thread and bytes spilled."""
+    report = subprocess.run([tool("ptxas"), "-v", f"-arch={architecture}", ptx, "-o", cubin],
+                            capture_output=True, text=True, check=True).stderr
+    spilled = sum(map(int, re.findall(r"(\d+) bytes spill", report)))
+    return int(re.search(r"Used (\d+) registers", report)[1]), spilled
+
+
+def instructions_and_loops(cubin):
+    """Opcodes in order, and (first, last) of each loop."""
+    text = subprocess.run([tool("nvdisasm"), "-c", cubin], capture_output=True, text=True, check=True).stdout
+    opcodes, labels, loops = [], {}, []
+    for line in text.splitlines():
+        if label := re.match(r"(\.L_x_\d+):", line):
+            labels[label[1]] = len(opcodes)
+        elif instruction := re.match(r"\s*/\*[0-9a-f]+\*/\s+(?:@!?U?P\w+\s+)?(\S+)(.*);", line):
+            target = re.search(r"`\((\.L_x_\d+)\)", instruction[2])
+            if instruction[1].startswith("BRA") and target and labels.get(target[1], len(opcodes)) < len(opcodes):
+                loops.append((labels[target[1]], len(opcodes)))
+            opcodes.append(instruction[1].split(".")[0])
+    return opcodes, loops
+
+
+def multiply_add_share(cubin, trips):
+    """Of the best loop over blocks, which is the one without tests, with its loop over channels, if it has one left, `trips` times."""
+    opcodes, loops = instructions_and_loops(cubin)
+    shares = []
+    for outer in loops:
+        inside = [loop for loop in loops if outer[0] < loop[0] and loop[1] < outer[1]]
+        body = opcodes[outer[0]:outer[1] + 1]
+        for first, last in inside:
+            body += (trips - 1) * opcodes[first:last + 1]
+        if inside or outer[1] - outer[0] > 1000:
+            shares.append(body.count("FFMA") / len(body))
+    return max(shares)
+
+
+def occupancy(architecture, registers, shared, threads):
+    warps = threads // 32
+    by_registers = REGISTERS // ((registers + 7) // 8 * 8 * 32) // warps
+    by_shared = ARCHITECTURES[architecture] // (shared + 1024)
+    return min(by_registers, by_shared, WARPS // warps) * warps / WARPS
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    kernels = json.loads((Path(__file__).parent.parent / "configs/gpu.json").read_text())["kernels"]
+    print("| kernel | tiles | architecture | registers | spilled | shared memory | occupancy | FFMA |")
+    print("|---|---|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        for kernel in kernels:
+            tiles, head_dim = kernel["tiles"], kernel["head_dim"]
+            name = "_".join([kernel["op"], *kernel["terms"], "f32", "cuda", f"d{head_dim}"])
+            ptx = Path(sys.argv[1]) / "kernels/gpu" / f"{name}.device_code"
+            shared = tiles["threads"] * tiles["rows"] * (head_dim + 4) * 4
+            shown = " ".join(f"{key} {value}" for key, value in tiles.items())
+            for architecture in ARCHITECTURES:
+                cubin = f"{folder}/kernel.cubin"
+                registers, spilled = assemble(ptx, architecture, cubin)
+                share = multiply_add_share(cubin, head_dim // tiles["tile_d"])
+                busy = occupancy(architecture, registers, shared, tiles["threads"])
+                print(f"| `{name}` | {shown} | {architecture} | {registers} | {spilled} B | {shared / 1024:.1f} KB "
+                      f"| {busy:.0%} | {share:.3f} |")
+
+
+main()
