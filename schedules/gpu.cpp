@@ -48,7 +48,8 @@ void schedule_path(ScoredBlocks &path, OnlineSoftmax &state, int update, Func k,
         .unroll(slot_tile);
 
     for (const ScoreTerm &term : path.terms) {
-        for (Func f : term.reads) {
+        for (const MemoryTile &tile : term.reads) {
+            Func f = tile.element;
             keep_in_registers(f, at_block, vars.row, vars.outer, tiles);
             f.unroll(f.args()[1]);
         }

@@ -84,7 +84,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for kernel in kernels:
             tiles, head_dim = kernel["tiles"], kernel["head_dim"]
-            name = "_".join([kernel["op"], *kernel["terms"], "f32", "cuda", f"d{head_dim}"])
+            careful = [] if kernel["finite_values"] else ["careful"]
+            name = "_".join([kernel["op"], *kernel["terms"], "f32", "cuda", f"d{head_dim}", *careful])
             ptx = Path(sys.argv[1]) / "kernels/gpu" / f"{name}.device_code"
             shared = tiles["threads"] * tiles["rows"] * (head_dim + 4) * 4
             shown = " ".join(f"{key} {value}" for key, value in tiles.items())

@@ -29,7 +29,8 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
     Input<Buffer<int32_t, 1>> lo_offset{"lo_offset"}, hi_offset{"hi_offset"}, diagonal_offset{"diagonal_offset"},
         key_count{"key_count"};
     // [4, tile, batch]: the first of the blocks of keys that a thread block's rows meet, the first and the end of those
-    // that all its rows see whole, and the end of all. With terms that hide by memory there are none of the former.
+    // that all its rows see whole but for what terms hide, and the end of all. Without finite_values all count as the
+    // last.
     Input<Buffer<int32_t, 3>> plan{"plan"};
     Input<float> softmax_scale{"softmax_scale"}, softcap{"softcap"};
     // [head_dim + 4, row, head, batch]: the channels of the output, and then softmax_lse, four times.
@@ -74,17 +75,18 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
         return {0, tiles.block_k, blocks, [=](const Expr &block) { return block >= from && block < to; }};
     }
 
-    // Blocks that every row of a thread block sees whole go without a test of each key, if no term needs one; then all
-    // lie to the right of them.
+    // Blocks that every row of a thread block sees whole go without a test of each key's position. Where values are
+    // selected one by one that would save little, and all blocks are tested.
     void add_blocks(ForwardAttention &attention, const GpuTiles &tiles) {
         const char *const names[] = {"left", "interior", "right"};
-        const bool test_all = any_seen_from_memory(chosen_terms("any"));
-        for (int n = test_all ? 2 : 0; n < 3; n++) {
+        const auto hidden =
+            finite_values ? ForwardAttention::HiddenValues::finite : ForwardAttention::HiddenValues::anything;
+        for (int n = finite_values ? 0 : 2; n < 3; n++) {
             ScoreTerms chosen = chosen_terms(names[n]);
             if (n != 1) {
                 chosen.push_back(position_in_block(names[n], tiles.block_k));
             }
-            attention.add_blocks(names[n], planned_blocks(n, tiles), chosen, finite_values);
+            attention.add_blocks(names[n], planned_blocks(n, tiles), chosen, hidden);
         }
     }
 
@@ -102,8 +104,14 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
             const std::vector<Expr> place = with_outer({at.row, at.key / block_k}, at.outer);
             return at.key % block_k >= first(place) && at.key % block_k <= last(place);
         };
-        term.reads = {first, last};
+        term.reads = {{first, false}, {last, false}};
         return term;
+    }
+
+    template <typename Matrix>
+    TermArguments::Matrix matrix_of(const Matrix &matrix) {
+        return {[this, &matrix](const Expr &row, const Expr &key) { return matrix(key, first_row + row, head, batch); },
+                matrix.dim(1).stride()};
     }
 
     ScoreTerms chosen_terms(const std::string &segment) {
@@ -111,8 +119,8 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
                            {softcap,
                             alibi_slopes(head),
                             first_row + diagonal_offset(batch),
-                            [=](const Expr &row, const Expr &key) { return bias(key, first_row + row, head, batch); },
-                            [=](const Expr &row, const Expr &key) { return mask(key, first_row + row, head, batch); },
+                            matrix_of(bias),
+                            matrix_of(mask),
                             {strip, head, batch}});
     }
 

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cinttypes>
-#include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "device.h"
 #include "device_tensor.h"
 #include "gpu_kernels.h"
+#include "head_matrix.h"
 #include "kernel_choice.h"
 #include "key_plan.h"
 #include "status.h"
@@ -81,11 +81,7 @@ flashwright_status check_supported(const ForwardProblem &p, const char *backend)
 bool values_are_finite(const ForwardProblem &p) {
     for (std::int64_t b = 0; b < p.batch; ++b) {
         for (std::int64_t h = 0; h < p.heads_kv; ++h) {
-            for (std::int64_t j = 0; j < p.key_count(b); ++j) {
-                for (std::int64_t d = 0; d < p.head_dim_v; ++d) {
-                    if (!std::isfinite(element<float>(p.v, b, h, j, d))) return false;
-                }
-            }
+            if (!all_finite(HeadMatrix<float>(p.v, b, h), 0, p.key_count(b))) return false;
         }
     }
     return true;
@@ -175,7 +171,7 @@ class GpuForwardCall {
     }
 
     void plan_blocks(std::int64_t thread_blocks) {
-        const bool test_all = (kernel_.terms & kTestEveryKey) != 0;
+        const bool test_all = !kernel_.finite_values;
         for (std::int64_t b = 0; b < p_.batch; ++b) {
             const std::int64_t diagonal = p_.diagonal_of(b);
             KeyRange range{-kFarOffset, kFarOffset, p_.key_count(b)};

@@ -79,6 +79,8 @@ TEST_F(GpuForward, EveryKernelWithTailsOnEveryAxis) {
             for (const Shape &shape : shapes) {
                 Problem problem(FLASHWRIGHT_F32, shape, options);
                 check_on_gpu(problem);
+                problem.v.set({0, 0, shape.seqlen_k / 3, 0}, kNaN);
+                check_on_gpu(problem);
             }
         }
     }
