@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -71,6 +72,7 @@ int run_program(int argc, char **argv) {
 int main(int argc, char **argv) {
     flashwright::occupy_standard_streams();
     flashwright::install_interrupt_handler();
+    std::signal(SIGCHLD, SIG_DFL);  // ignored by a caller, how children end could not be told
     int code;
     try {
         code = flashwright::run_program(argc, argv);
@@ -82,5 +84,6 @@ int main(int argc, char **argv) {
     if (std::fflush(stdout) != 0 && code == 0) {
         code = flashwright::fail(fmt::format("standard output: {}", std::strerror(errno)).c_str());
     }
+    if (std::ferror(stdout) != 0 && code == 0) code = flashwright::fail("standard output: not all could be written");
     return code;
 }

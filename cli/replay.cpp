@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "statistics.h"
 #include "strategy.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -65,7 +66,7 @@ void replay(const ReplayOptions &options) {
                            100 * quantile(values, 1));
         }
     }
-    if (options.json) fmt::print("{}\n", rows.dump(2));
+    if (options.json) fmt::print("{}\n", dumped(rows, 2));
 }
 
 }  // namespace

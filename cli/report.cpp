@@ -3,12 +3,14 @@
 #include "html_report.h"
 #include "kernel_tuner_cache.h"
 #include "recorded_space.h"
+#include "text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <stdexcept>
 
 namespace flashwright {
 namespace {
@@ -25,15 +27,23 @@ std::string cache_path(const std::string &folder, const RecordedSpace &space) {
         .string();
 }
 
+std::string page(const RecordedRun &run, const std::string &path) {
+    try {
+        return html_report(run);
+    } catch (const nlohmann::json::exception &error) {
+        throw std::runtime_error(fmt::format("{}: expected results of flashwright tune: {}", path, error.what()));
+    }
+}
+
 void report(const ReportOptions &options) {
     const RecordedRun run = read_results(options.results);
     std::vector<FileContent> files;
-    if (!options.output.empty()) files.push_back({options.output, html_report(run), {nullptr, 0}});
+    if (!options.output.empty()) files.push_back({options.output, page(run, options.results), {nullptr, 0}});
     if (!options.kernel_tuner.empty()) {
         std::filesystem::create_directories(options.kernel_tuner);
         for (const RecordedSpace &space : run.spaces)
             files.push_back({cache_path(options.kernel_tuner, space),
-                             kernel_tuner_cache(space, run.metadata).dump(1) + "\n",
+                             dumped(kernel_tuner_cache(space, run.metadata), 1) + "\n",
                              {nullptr, 0}});
     }
     write_files(files);

@@ -4,7 +4,9 @@
 #include "message.h"
 #include "progress.h"
 #include "strategy.h"
+#include "text.h"
 #include "tile_spaces.h"
+#include "validators.h"
 #include "verify_winners.h"
 #include "winners.h"
 
@@ -122,15 +124,23 @@ void run_verify(const TuneArguments &arguments, const TuneListener &listener) {
         verify_winners(arguments.verify, arguments.options, listener, interrupt_requested);
     std::size_t lost = 0;
     for (const VerifiedRow &row : rows) {
+        lost += row.holds() ? 0 : 1;
+        if (!row.failure.empty()) {
+            fmt::print("{} {:<28} {:<24} {}\n", row.family.name(), row.shape, row.variant, row.failure);
+            continue;
+        }
         fmt::print(
             "{} {:<28} {:<24} {:>6.1f} % of the default's time ({:.1f} to {:.1f}), {:.1f} % when it was tuned: "
             "{}\n",
             row.family.name(), row.shape, row.variant, 100 * row.ratio, 100 * row.interval.low, 100 * row.interval.high,
             100 * row.promised, row.holds() ? "holds" : "no longer faster");
-        lost += row.holds() ? 0 : 1;
     }
-    if (rows.empty()) fmt::print("The defaults serve every shape of {}: nothing to verify\n", arguments.verify);
-    std::fflush(stdout);
+    if (interrupt_requested()) {
+        fmt::print("Interrupted: the other winners of {} were not measured\n", arguments.verify);
+    } else if (rows.empty()) {
+        fmt::print("The defaults serve every shape of {}: nothing to verify\n", arguments.verify);
+    }
+    std::fflush(stdout);  // before an interrupt ends the program
     if (lost > 0)
         throw std::runtime_error(
             fmt::format("{} of {} winners are no longer faster than the default; tune again", lost, rows.size()));
@@ -162,7 +172,7 @@ void run_tune(TuneArguments &arguments) {
     if (arguments.json) {
         nlohmann::ordered_json kernels = nlohmann::ordered_json::array();
         for (const TunedKernel &kernel : outcome.kernels) kernels.push_back(kernel_json(kernel));
-        fmt::print("{}\n", kernels.dump(2));
+        fmt::print("{}\n", dumped(kernels, 2));
     } else {
         for (const TunedKernel &kernel : outcome.kernels) print_kernel(kernel);
     }
@@ -170,7 +180,8 @@ void run_tune(TuneArguments &arguments) {
         fmt::print("Winners in {}, all results in {}. To build with them: cmake -DFLASHWRIGHT_CONFIG={} …\n",
                    options.output, outcome.results_path, options.output);
     }
-    std::fflush(stdout);
+    std::fflush(stdout);  // before an interrupt ends the program
+    if (!outcome.failure.empty()) throw std::runtime_error(outcome.failure);
 }
 
 }  // namespace
@@ -201,8 +212,12 @@ void add_tune(CLI::App &app) {
     command->add_flag("--json", arguments->json, "Print JSON");
     command->add_option("--isa", options.isas, "Instruction sets (the best of this CPU)")->type_name("NAME");
     command->add_option("--budget", arguments->budget, "Time in all, about (10m)")->type_name("TIME");
-    command->add_option("--candidates", options.candidates, "At most so many a kernel")->type_name("N");
-    command->add_option("--patience", options.patience, "End after so many without a better one (160)")->type_name("N");
+    command->add_option("--candidates", options.candidates, "At most so many a kernel")
+        ->check(CLI::NonNegativeNumber.description(""))
+        ->type_name("N");
+    command->add_option("--patience", options.patience, "End after so many without a better one (160)")
+        ->check(CLI::NonNegativeNumber.description(""))
+        ->type_name("N");
     command->add_option("--max-variants", options.max_variants, "Variants a kernel besides the default (4)")
         ->check(CLI::Range(1, 64).description(""))
         ->type_name("K");
@@ -215,10 +230,12 @@ void add_tune(CLI::App &app) {
         ->check(CLI::Range(1, 1024).description(""))
         ->type_name("N");
     command->add_option("--compile-limit", options.compile_seconds, "Longest compilation, in seconds (60)")
-        ->check(CLI::PositiveNumber.description(""))
+        ->check(positive_and_finite())
         ->type_name("S");
-    command->add_option("--run-limit", options.run_seconds, "Longest that a candidate may be silent, in seconds (20)")
-        ->check(CLI::PositiveNumber.description(""))
+    command
+        ->add_option("--run-limit", options.run_seconds,
+                     "Longest that a candidate may be silent, in seconds (follows from the default's times)")
+        ->check(positive_and_finite())
         ->type_name("S");
     command->add_flag("--keep-duplicates", options.keep_duplicates, "Time candidates whose code equals another's too");
     command->footer(

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 
 namespace flashwright {
@@ -14,6 +15,16 @@ CLI::Validator not_empty() {
 
 CLI::Option *add_file_option(CLI::App &command, const std::string &name, std::string &path, const std::string &what) {
     return command.add_option(name, path, what)->check(not_empty())->type_name("F");
+}
+
+CLI::Validator positive_and_finite() {
+    return CLI::Validator(
+        [](const std::string &text) {
+            const double value = std::strtod(text.c_str(), nullptr);
+            return value > 0 && std::isfinite(value) ? std::string()
+                                                     : fmt::format("expected a positive number, got {}", text);
+        },
+        "");
 }
 
 CLI::Validator fits_int64() {

@@ -12,6 +12,9 @@ CLI::Validator not_empty();
 // An option that names a file.
 CLI::Option *add_file_option(CLI::App &command, const std::string &name, std::string &path, const std::string &what);
 
+// CLI11 takes NaN for a positive number.
+CLI::Validator positive_and_finite();
+
 // CLI11 takes a number past the range for the nearest one.
 CLI::Validator fits_int64();
 

@@ -1,6 +1,7 @@
 // Journal and winners: cut anywhere, of another machine, of two writers.
 #include "hardware.h"
 #include "journal.h"
+#include "text.h"
 #include "winners.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <sstream>
 
 namespace flashwright::test {
@@ -59,11 +61,15 @@ ordered_json winners(std::int64_t length, bool win, const GeneratorProgram &gene
     return winners_json({tuned(length, win)}, generator, "r.t4.json");
 }
 
+json trial(int block_q) {
+    return {{"op", "forward"}, {"dtype", "f32"}, {"isa", "avx2"}, {"verdict", "ok"}, {"trial", {{"block_q", block_q}}}};
+}
+
 TEST_F(TunerFiles, JournalSurvivesACutAtEveryByte) {
     const json identity = {{"machine", "m"}};
     {
         Journal journal(path("j"), identity, false);
-        for (int i = 0; i < 3; ++i) journal.append({{"trial", i}});
+        for (int i = 0; i < 3; ++i) journal.append(trial(i));
     }
     const std::string whole = read(path("j"));
     std::size_t most = 0;
@@ -73,21 +79,67 @@ TEST_F(TunerFiles, JournalSurvivesACutAtEveryByte) {
             Journal journal(path("cut"), identity, true);
             EXPECT_GE(journal.entries().size(), most);
             most = journal.entries().size();
-            journal.append({{"trial", 99}});
+            journal.append(trial(99));
         }
         Journal again(path("cut"), identity, true);
         ASSERT_EQ(again.entries().size(), most + 1) << "after a cut at " << bytes;
-        EXPECT_EQ(again.entries().back()["trial"], 99);
+        EXPECT_EQ(again.entries().back(), trial(99));
     }
     EXPECT_EQ(most, 3U);
 }
 
 TEST_F(TunerFiles, JournalOfAnotherMachineIsLeftOut) {
-    { Journal(path("j"), {{"machine", "a"}}, false).append({{"trial", 1}}); }
-    { Journal(path("j"), {{"machine", "b"}}, true).append({{"trial", 2}}); }
+    { Journal(path("j"), {{"machine", "a"}}, false).append(trial(1)); }
+    { Journal(path("j"), {{"machine", "b"}}, true).append(trial(2)); }
     const Journal journal(path("j"), {{"machine", "a"}}, true);
     ASSERT_EQ(journal.entries().size(), 1U);
     EXPECT_EQ(journal.foreign(), 1U);
+}
+
+TEST_F(TunerFiles, StrangeJournalEntriesAreLeftOut) {
+    const json identity = {{"machine", "m"}};
+    const std::function<void(json &)> spoils[] = {
+        [](json &e) { e.erase("op"); },
+        [](json &e) { e["isa"] = 5; },
+        [](json &e) { e["trial"] = 5; },
+        [](json &e) { e["trial"]["block_q"] = "many"; },
+        [](json &e) { e.erase("verdict"); },
+        [](json &e) {
+            e["shapes"] = {{"1,1,1,1,1,1", {{"ratio", nullptr}}}};
+        },
+        [](json &e) { e["compile_seconds"] = "long"; },
+        [](json &e) { e.erase("trial"), e["noise_floor"] = 1; },
+        [](json &e) { e.erase("trial"), e["duel"] = "s", e["winner"] = json::object(), e["contestants"] = {5}; },
+    };
+    {
+        Journal journal(path("j"), identity, false);
+        journal.append(trial(1));
+        for (const auto &spoil : spoils) {
+            json entry = trial(2);
+            spoil(entry);
+            journal.append(entry);
+        }
+        json entry = trial(3);
+        entry["detail"] = "no UTF-8: \xff";
+        journal.append(entry);
+    }
+    const Journal journal(path("j"), identity, true);
+    EXPECT_EQ(journal.entries().size(), 2U);
+    EXPECT_EQ(journal.foreign(), std::size(spoils));
+}
+
+TEST_F(TunerFiles, AJournalHasOneWriter) {
+    const json identity = {{"machine", "m"}};
+    Journal first(path("j"), identity, false);
+    first.append(trial(1));
+    EXPECT_THROW(Journal(path("j"), identity, false), std::runtime_error);
+    EXPECT_NE(read(path("j")).find("trial"), std::string::npos);
+}
+
+TEST(TunerText, IsCutAtACharacter) {
+    EXPECT_EQ(cut_text("abc", 3), "abc");
+    EXPECT_EQ(cut_text("ab\u00e9", 3), "ab");
+    EXPECT_EQ(cut_text("ab\u00e9", 4), "ab\u00e9");
 }
 
 TEST_F(TunerFiles, WinnersCutAtEveryByteAreNamed) {
@@ -113,11 +165,6 @@ TEST_F(TunerFiles, StrangeWinnersAreNamed) {
     const std::function<void(ordered_json &)> spoils[] = {
         [](ordered_json &w) { w["schema_version"] = 2; },
         [](ordered_json &w) { w["kernels"] = 5; },
-        [](ordered_json &w) { w["kernels"][0]["isa"] = "mmx"; },
-        [](ordered_json &w) { w["kernels"][0]["isa"] = 7; },
-        [](ordered_json &w) { w["kernels"][0]["variants"][1]["tiles"]["block_q"] = 1 << 20; },
-        [](ordered_json &w) { w["kernels"][0]["variants"][1]["tiles"]["tile_k"] = "many"; },
-        [](ordered_json &w) { w["kernels"][0]["table"][0]["shape"]["causal"] = "no"; },
         [](ordered_json &w) { w["machine"]["exact"] = "another"; },
         [](ordered_json &w) { w["toolchain"]["generator_hash"] = "another"; },
         [](ordered_json &w) { w.erase("machine"); },
@@ -130,6 +177,65 @@ TEST_F(TunerFiles, StrangeWinnersAreNamed) {
         EXPECT_TRUE(read_winners(path("w.json"), generator, &problem).is_null()) << spoilt.dump();
         EXPECT_NE(problem, "");
     }
+}
+
+// What the build would refuse is not merged.
+TEST_F(TunerFiles, StrangeEntriesAndRowsAreLeftOut) {
+    const ordered_json good = winners(512, true, generator);
+    const std::function<void(ordered_json &)> spoils[] = {
+        [](ordered_json &k) { k["op"] = "sideward"; },
+        [](ordered_json &k) { k["isa"] = "mmx"; },
+        [](ordered_json &k) { k["isa"] = 7; },
+        [](ordered_json &k) { k["terms"] = {"bias"}; },
+        [](ordered_json &k) { k["variants"][1]["id"] = "Q 1"; },
+        [](ordered_json &k) { k["variants"][1]["tiles"]["block_q"] = 1 << 20; },
+        [](ordered_json &k) { k["variants"][1]["tiles"]["tile_k"] = "many"; },
+        [](ordered_json &k) { k["variants"][1]["tiles"]["tile_k"] = 8.5; },
+        [](ordered_json &k) { k["variants"][1]["tiles"]["width"] = 8; },
+        [](ordered_json &k) { k["table"][0]["shape"]["causal"] = "no"; },
+        [](ordered_json &k) { k["table"][0]["shape"]["seqlen_q"] = 0; },
+        [](ordered_json &k) { k["table"][0]["shape"]["seqlen_k"] = (1 << 30) + 1; },
+        [](ordered_json &k) { k["table"][0]["variant"] = "none"; },
+        [](ordered_json &k) { k["table"][0]["ratio"] = 0; },
+        [](ordered_json &k) { k["table"][0].erase("ratio"); },
+    };
+    for (const auto &spoil : spoils) {
+        ordered_json spoilt = good;
+        spoil(spoilt["kernels"][0]);
+        SCOPED_TRACE(spoilt["kernels"][0].dump());
+        write(path("w.json"), spoilt.dump());
+        std::string warning;
+        write_winners(path("w.json"), winners(1024, false, generator), generator, &warning);
+        EXPECT_NE(warning.find("left out"), std::string::npos) << warning;
+        for (const auto &kernel : ordered_json::parse(read(path("w.json")))["kernels"]) {
+            for (const auto &row : kernel["table"]) EXPECT_EQ(row["shape"]["seqlen_q"], 1024);
+        }
+    }
+    ordered_json doubled = good;
+    doubled["kernels"][0]["table"].push_back(doubled["kernels"][0]["table"][0]);
+    write(path("w.json"), doubled.dump());
+    std::string problem;
+    EXPECT_EQ(read_winners(path("w.json"), generator, &problem)["kernels"][0]["table"].size(), 1U);
+    EXPECT_NE(problem.find("second row"), std::string::npos) << problem;
+}
+
+TEST_F(TunerFiles, HandWrittenWinnersAreTaken) {
+    ordered_json file = winners(512, true, generator);
+    file.erase("toolchain");
+    file["machine"] = {{"family", "any"}};
+    file["kernels"][0].erase("table");
+    write(path("w.json"), file.dump());
+    std::string problem;
+    const ordered_json taken = read_winners(path("w.json"), generator, &problem);
+    EXPECT_EQ(problem, "");
+    EXPECT_EQ(tiles_in(taken, tuned(512, true).family).size(), 2U);
+}
+
+TEST_F(TunerFiles, MergeKnowsAShapeInAnyOrder) {
+    ordered_json file = winners(512, true, generator);
+    file["kernels"][0]["table"][0]["shape"] = {
+        {"causal", false}, {"head_dim", 64}, {"seqlen_k", 512}, {"seqlen_q", 512}};
+    EXPECT_EQ(merge_winners(file, winners(512, false, generator))["kernels"][0]["table"].size(), 1U);
 }
 
 TEST_F(TunerFiles, MergeKeepsOtherShapesAndReplacesTheSame) {

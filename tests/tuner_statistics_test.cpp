@@ -88,6 +88,9 @@ TEST(TunerCover, FewestVariants) {
     EXPECT_EQ(cover({{1.0, 1.0}, {0.80, 1.2}, {1.2, 0.80}}, 1.05, 4), (std::vector<std::size_t>{1, 2}));
     EXPECT_EQ(cover({{1.0, 1.0}, {0.80, 1.2}, {1.2, 0.80}}, 1.05, 1), std::vector<std::size_t>{1});
     EXPECT_TRUE(cover({}, 1.05, 3).empty());
+    // The default serves where the best is hardly better; one is compared all the same.
+    EXPECT_EQ(cover({{0.80, 1.2}, {1.2, 0.96}}, 1.05, 4), std::vector<std::size_t>{0});
+    EXPECT_EQ(cover({{1.2, 1.0}, {0.97, 1.0}}, 1.05, 4), std::vector<std::size_t>{1});
 }
 
 }  // namespace

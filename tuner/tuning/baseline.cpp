@@ -3,6 +3,7 @@
 #include "clocks.h"
 #include "paired_statistics.h"
 #include "protocol.h"
+#include "statistics.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -10,22 +11,61 @@
 #include <algorithm>
 #include <filesystem>
 #include <stdexcept>
+#include <system_error>
 
 namespace flashwright {
 namespace {
 
-void record_default(TuningSession &session, const Build &build, const CheckResult &check, double check_seconds) {
+void expect_ok(const TuningSession &session, const CheckResult &result) {
+    if (result.verdict != Verdict::ok)
+        throw std::runtime_error(fmt::format("the default of {} failed: {}: {}", session.family.name(),
+                                             verdict_name(result.verdict), result.detail));
+}
+
+void record_default(TuningSession &session, const Build &build, const CheckResult &check,
+                    const std::vector<std::vector<double>> &seconds) {
     session.history.add(session.default_point, std::vector<double>(session.shapes(), 1.0));
     nlohmann::json entry = session.trial_entry(session.default_point);
     entry["verdict"] = "ok";
     entry["error"] = check.error;
     entry["compile_seconds"] = build.seconds;
-    entry["check_seconds"] = check_seconds;
+    entry["check_seconds"] = check.seconds;
     entry["default"] = true;
     for (std::size_t s = 0; s < session.shapes(); ++s)
-        entry["shapes"][session.shape_name(s)] = {{"ratio", 1.0}, {"seconds", {session.default_seconds[s]}}};
+        entry["shapes"][session.shape_name(s)] = {{"ratio", 1.0}, {"seconds", seconds[s]}};
     session.journal.append(entry);
 }
+
+// Once more where it fails: what the machine did once it need not do again.
+PairTimes preflight(TuningSession &session, const Contestant &twin, int shape) {
+    PairTimes times;
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        times = session.trials.pairs(session.anchor(), {twin}, shape, kPreflightPairs);
+        if (times.fault.verdict == Verdict::ok || times.fault.verdict == Verdict::interrupted) return times;
+    }
+    expect_ok(session, times.fault);
+    return times;
+}
+
+// A copy of the default's object, which is another to the loader.
+class Twin {
+ public:
+    explicit Twin(const Contestant &anchor) : contestant_(anchor) {
+        contestant_.shared_object += fmt::format(".twin{}", getpid());
+        std::filesystem::copy_file(anchor.shared_object, contestant_.shared_object,
+                                   std::filesystem::copy_options::overwrite_existing);
+    }
+    ~Twin() {
+        std::error_code gone;
+        std::filesystem::remove(contestant_.shared_object, gone);
+    }
+    Twin(const Twin &) = delete;
+    Twin &operator=(const Twin &) = delete;
+    const Contestant &contestant() const { return contestant_; }
+
+ private:
+    Contestant contestant_;
+};
 
 }  // namespace
 
@@ -38,37 +78,36 @@ void prepare_default(TuningSession &session) {
     if (build.outcome.end != ChildEnd::finished)
         throw std::runtime_error(fmt::format("the default of {} could not be built: {}", name, build.outcome.detail));
     const Contestant contestant = {build.shared_object, session.family.default_tiles};
-    const double wall = wall_seconds();
     const CheckResult check = session.trials.check(contestant, session.best_seconds);
     if (check.verdict == Verdict::interrupted) return;
-    if (check.verdict != Verdict::ok)
-        throw std::runtime_error(
-            fmt::format("the default of {} failed: {}: {}", name, verdict_name(check.verdict), check.detail));
+    expect_ok(session, check);
+    expect_ok(session, session.trials.calibrate(contestant));
+    const RoundTimes times =
+        session.trials.rounds({contestant}, session.all_shapes(), kBatchRounds, session.options.seed);
+    if (times.interrupted || session.stopped()) return;
+    expect_ok(session, times.faults[0]);
+    for (std::size_t s = 0; s < session.shapes(); ++s)
+        session.default_seconds[s] = session.best_seconds[s] = quarter(times.seconds[0][s]);
     session.contestants[point] = contestant;
     session.point_of_object[session.identity(build, point)] = point;
-    session.default_seconds = session.best_seconds = session.trials.calibrate(contestant);
-    record_default(session, build, check, wall_seconds() - wall);
+    record_default(session, build, check, times.seconds[0]);
 }
 
 void measure_noise(TuningSession &session) {
-    Contestant twin = session.anchor();
-    twin.shared_object += fmt::format(".twin{}", getpid());
-    std::filesystem::copy_file(session.anchor().shared_object, twin.shared_object,
-                               std::filesystem::copy_options::overwrite_existing);
+    const Twin twin(session.anchor());
     nlohmann::json entry = session.kernel_entry();
     entry["noise_floor"] = nlohmann::json::object();
     for (std::size_t s = 0; s < session.shapes() && !session.stopped(); ++s) {
         session.step("noise floor of " + session.shape_name(s));
         const double wall = wall_seconds();
         const double expected = 4.0 * (kPreflightPairs + 1) * std::max(session.default_seconds[s], 3e-3);
-        const PairTimes times = session.trials.pairs(session.anchor(), {twin}, static_cast<int>(s), kPreflightPairs);
-        if (times.verdict != Verdict::ok) continue;
+        const PairTimes times = preflight(session, twin.contestant(), static_cast<int>(s));
+        if (times.fault.verdict == Verdict::interrupted) break;
         session.busy = std::clamp((wall_seconds() - wall) / expected, session.busy, 10.0);
         const Interval interval = median_interval(times.log_ratios[0]);
         session.noise_floor[s] = (interval.high - interval.low) / 2;
         entry["noise_floor"][session.shape_name(s)] = session.noise_floor[s];
     }
-    std::filesystem::remove(twin.shared_object);
     session.journal.append(entry);
 }
 

@@ -17,7 +17,7 @@ using Entries = std::map<std::size_t, json>;
 void record_build_failure(TuningSession &session, std::size_t point, json entry, const ChildOutcome &outcome) {
     entry["compiling"] = true;
     const bool refused = outcome.end == ChildEnd::failed || outcome.end == ChildEnd::crashed;
-    session.record_failure(point, entry, refused ? Verdict::compile : verdict_of(outcome.end), outcome.detail);
+    session.record_failure(point, entry, {refused ? Verdict::compile : verdict_of(outcome.end), outcome.detail});
 }
 
 // Its code is another's: it has the other's times.
@@ -53,7 +53,7 @@ bool check_candidate(TuningSession &session, std::size_t point, const Build &bui
     entry["check_seconds"] = check.seconds;
     entry["shared_object"] = build.shared_object;
     if (check.verdict != Verdict::ok) {
-        session.record_failure(point, entry, check.verdict, check.detail);
+        session.record_failure(point, entry, check);
         return false;
     }
     session.point_of_object.emplace(identity, point);
@@ -96,7 +96,7 @@ void time_batch(TuningSession &session, const std::vector<std::size_t> &points, 
     for (std::size_t i = 0; i < points.size(); ++i) {
         const CheckResult &fault = anchor_fault.verdict != Verdict::ok ? anchor_fault : times.faults[first + i];
         if (fault.verdict != Verdict::ok) {
-            session.record_failure(points[i], entries.at(points[i]), fault.verdict, fault.detail);
+            session.record_failure(points[i], entries.at(points[i]), fault);
         } else {
             record_times(session, points[i], entries.at(points[i]), times.seconds[first + i], times.seconds[0]);
         }

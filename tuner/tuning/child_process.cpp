@@ -1,6 +1,7 @@
 #include "child_process.h"
 
 #include "clocks.h"
+#include "text.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -25,6 +26,7 @@ constexpr int kFailedExit = 1;
 constexpr int kMemoryExit = 97;  // an allocation failed
 constexpr int kNoProgramExit = 98;
 constexpr int kPollMilliseconds = 50;
+constexpr std::size_t kLongestLogLine = 200;
 
 std::uint64_t address_space_in_use() {
     std::uint64_t pages = 0;
@@ -88,11 +90,15 @@ ChildOutcome outcome_of(int status) {
     return outcome;
 }
 
-int wait_for(pid_t child) {
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    return status;
+// As waitpid, but a child whose end is nobody's to see has failed.
+pid_t wait_for(pid_t child, int *status, int options = 0) {
+    pid_t ended;
+    do {
+        ended = waitpid(child, status, options);
+    } while (ended < 0 && errno == EINTR);
+    if (ended >= 0) return ended;
+    *status = W_EXITCODE(kFailedExit, 0);
+    return child;
 }
 
 bool read_record(int descriptor, Record *record) {
@@ -110,9 +116,9 @@ std::string last_line(const std::string &path) {
     std::ifstream file(path);
     std::string last;
     for (std::string line; std::getline(file, line);) {
-        if (!line.empty()) last = line.substr(0, 200);
+        if (!line.empty()) last = line;
     }
-    return last;
+    return cut_text(last, kLongestLogLine);
 }
 
 }  // namespace
@@ -156,7 +162,8 @@ ChildOutcome run_in_child(const ChildLimits &limits, const std::function<void(co
     }
     // Whatever the child left running goes too.
     if (killed != ChildEnd::finished) kill_group(child);
-    const int status = wait_for(child);
+    int status = 0;
+    wait_for(child, &status);
     kill(-child, SIGKILL);
     close(ends[0]);
     ChildOutcome outcome = outcome_of(status);
@@ -187,8 +194,9 @@ ChildProgram::ChildProgram(const std::vector<std::string> &command, const ChildL
 
 ChildProgram::~ChildProgram() {
     if (running_) {
+        int status = 0;
         kill_group(group_);
-        wait_for(group_);
+        wait_for(group_, &status);
     }
 }
 
@@ -196,7 +204,7 @@ bool ChildProgram::ended() {
     if (!running_) return true;
     int status = 0;
     const double seconds = wall_seconds() - start_;
-    if (waitpid(group_, &status, WNOHANG) == group_) {
+    if (wait_for(group_, &status, WNOHANG) == group_) {
         outcome_ = outcome_of(status);
         if (outcome_.end != ChildEnd::finished) {
             const std::string line = last_line(log_);
@@ -206,7 +214,7 @@ bool ChildProgram::ended() {
         }
     } else if (seconds > time_limit_) {
         kill_group(group_);
-        wait_for(group_);
+        wait_for(group_, &status);
         outcome_.end = ChildEnd::timed_out;
         outcome_.detail = fmt::format("not done after {:g} s", time_limit_);
     } else {

@@ -1,5 +1,6 @@
 #include "duel.h"
 
+#include "contest.h"
 #include "protocol.h"
 
 #include <algorithm>
@@ -85,15 +86,12 @@ void record(TuningSession &session, const TunedRow &row, const std::vector<Tuned
 
 }  // namespace
 
-TunedRow duel(TuningSession &session, std::size_t shape, const std::vector<std::size_t> &points,
+TunedRow duel(TuningSession &session, std::size_t shape, std::vector<std::size_t> points,
               std::vector<std::size_t> &shipped) {
     session.step("duel on " + session.shape_name(shape));
     TunedRow row = default_row(session, shape);
-    if (points.empty()) return row;
-    std::vector<Contestant> contestants;
-    for (const std::size_t point : points) contestants.push_back(session.contestants.at(point));
-    const PairTimes times = session.trials.pairs(session.anchor(), contestants, static_cast<int>(shape), kDuelPairs);
-    if (times.verdict != Verdict::ok) return row;
+    const PairTimes times = paired_with_default(session, points, static_cast<int>(shape), kDuelPairs);
+    if (points.empty() || session.stopped()) return row;
     const std::vector<TunedRow> judged = judge(session, shape, points, times.log_ratios);
     std::vector<TunedRow> winners;
     std::copy_if(judged.begin(), judged.end(), std::back_inserter(winners), [](const TunedRow &r) { return r.win; });

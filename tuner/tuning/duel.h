@@ -9,8 +9,9 @@
 
 namespace flashwright {
 
-// `shipped`: points that serve a shape already; a winner is added to them.
-TunedRow duel(TuningSession &session, std::size_t shape, const std::vector<std::size_t> &points,
+// `shipped`: points that serve a shape already; a winner is added to them. Without pairs if it was stopped, or nothing
+// is left to compare.
+TunedRow duel(TuningSession &session, std::size_t shape, std::vector<std::size_t> points,
               std::vector<std::size_t> &shipped);
 
 }  // namespace flashwright

@@ -1,5 +1,6 @@
 #include "finals.h"
 
+#include "contest.h"
 #include "duel.h"
 #include "protocol.h"
 #include "variant_cover.h"
@@ -37,14 +38,12 @@ std::vector<std::size_t> finalists(const TuningSession &session, std::size_t sha
 std::vector<Finalist> halve(TuningSession &session, std::size_t shape, std::vector<std::size_t> points) {
     std::vector<Finalist> ranked;
     for (int rounds = kHalvingRounds; !points.empty() && !session.stopped(); rounds *= 2) {
-        const RoundTimes times = session.trials.rounds(session.with_anchor(points), {static_cast<int>(shape)}, rounds,
-                                                       session.options.seed + static_cast<std::uint32_t>(rounds));
-        if (times.interrupted || times.faults[0].verdict != Verdict::ok) break;
+        const RoundTimes times = timed_beside_default(session, points, {static_cast<int>(shape)}, rounds,
+                                                      session.options.seed + static_cast<std::uint32_t>(rounds));
+        if (times.interrupted) break;
         ranked.clear();
-        for (std::size_t i = 0; i < points.size(); ++i) {
-            if (times.faults[i + 1].verdict == Verdict::ok)
-                ranked.push_back({points[i], score(times.seconds[i + 1][shape], times.seconds[0][shape])});
-        }
+        for (std::size_t i = 0; i < points.size(); ++i)
+            ranked.push_back({points[i], score(times.seconds[i + 1][shape], times.seconds[0][shape])});
         std::sort(ranked.begin(), ranked.end(), [](const Finalist &a, const Finalist &b) { return a.ratio < b.ratio; });
         if (ranked.size() <= kDuellists) break;
         ranked.resize(std::max(kDuellists, (ranked.size() + 1) / 2));
@@ -53,6 +52,14 @@ std::vector<Finalist> halve(TuningSession &session, std::size_t shape, std::vect
         if (points.size() == kDuellists) break;
     }
     return ranked;
+}
+
+// Without those that failed on one of the shapes meanwhile.
+std::vector<std::size_t> sound(const TuningSession &session, std::vector<std::size_t> points) {
+    points.erase(std::remove_if(points.begin(), points.end(),
+                                [&](std::size_t point) { return session.contestants.count(point) == 0; }),
+                 points.end());
+    return points;
 }
 
 // The duellists of every shape, each once.
@@ -64,24 +71,22 @@ std::vector<std::size_t> duellists(TuningSession &session) {
             if (std::find(all.begin(), all.end(), finalist.point) == all.end()) all.push_back(finalist.point);
         }
     }
-    return all;
+    return sound(session, all);
 }
 
-// Every finalist on every shape; those that fail are left out. False: that was not possible.
-bool time_pool(TuningSession &session, const std::vector<std::size_t> &points, Pool &pool) {
-    if (points.empty()) return true;
+// Every finalist on every shape; those that fail are left out.
+Pool time_pool(TuningSession &session, std::vector<std::size_t> points) {
     session.step(fmt::format("{} finalists on all shapes", points.size()));
     const RoundTimes times =
-        session.trials.rounds(session.with_anchor(points), session.all_shapes(), kPoolRounds, session.options.seed);
-    if (times.interrupted || times.faults[0].verdict != Verdict::ok) return false;
+        timed_beside_default(session, points, session.all_shapes(), kPoolRounds, session.options.seed);
+    if (times.interrupted) return {};
+    Pool pool = {points, {}};
     for (std::size_t i = 0; i < points.size(); ++i) {
-        if (times.faults[i + 1].verdict != Verdict::ok) continue;
-        pool.points.push_back(points[i]);
         pool.ratios.emplace_back();
         for (std::size_t s = 0; s < session.shapes(); ++s)
             pool.ratios.back().push_back(score(times.seconds[i + 1][s], times.seconds[0][s]));
     }
-    return true;
+    return pool;
 }
 
 // Of those worth having the best on the shape.
@@ -96,16 +101,20 @@ std::vector<std::size_t> contestants_for(const Pool &pool, std::vector<std::size
 }  // namespace
 
 std::vector<TunedRow> run_finals(TuningSession &session) {
-    const std::vector<std::size_t> points = duellists(session);
-    Pool pool;
-    if (session.stopped() || !time_pool(session, points, pool)) return {};
+    const Pool pool = time_pool(session, duellists(session));
     std::vector<std::size_t> allowed(pool.points.size());
     std::iota(allowed.begin(), allowed.end(), std::size_t{0});
     if (session.shapes() > 1) allowed = cover(pool.ratios, kCoverSlack, session.options.max_variants);
     std::vector<TunedRow> rows;
     std::vector<std::size_t> shipped;
     for (std::size_t s = 0; s < session.shapes() && !session.stopped(); ++s)
-        rows.push_back(duel(session, s, contestants_for(pool, allowed, s), shipped));
+        rows.push_back(duel(session, s, sound(session, contestants_for(pool, allowed, s)), shipped));
+    // A winner that failed on a later shape serves none.
+    for (std::size_t s = 0; s < rows.size() && !session.stopped(); ++s) {
+        if (!rows[s].win || session.contestants.count(rows[s].point) > 0) continue;
+        shipped = sound(session, shipped);
+        rows[s] = duel(session, s, sound(session, contestants_for(pool, allowed, s)), shipped);
+    }
     return rows;
 }
 

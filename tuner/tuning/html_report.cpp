@@ -79,8 +79,8 @@ std::string decision_table(const json &metadata) {
             "to {:.3f}, {} pairs</td><td class=\"number\">{:.1f} %</td><td><code>{}</code></td></tr>",
             escape_html(duel.value("op", "")), escape_html(duel.value("dtype", "")), escape_html(duel.value("isa", "")),
             escape_html(duel.value("duel", "")), win ? "win" : "tie", win ? "win" : "tie",
-            shown->at("ratio").get<double>(), shown->at("interval")[0].get<double>(),
-            shown->at("interval")[1].get<double>(), duel.value("pairs", 0), 100 * duel.value("noise_floor", 0.0),
+            shown->at("ratio").get<double>(), shown->at("interval").at(0).get<double>(),
+            shown->at("interval").at(1).get<double>(), duel.value("pairs", 0), 100 * duel.value("noise_floor", 0.0),
             configuration_text(duel.at("op"), duel.at("winner")));
     }
     return html +

@@ -1,7 +1,11 @@
 #include "journal.h"
 
+#include "journal_entry.h"
+#include "text.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,22 +17,39 @@ namespace flashwright {
 namespace {
 
 constexpr const char *kIdentity = "identity";
+constexpr int kLockAttempts = 20;
+constexpr useconds_t kLockPauseMicroseconds = 100'000;
 
 }  // namespace
 
 Journal::Journal(const std::string &path, const nlohmann::json &identity, bool resume) : path_(path) {
-    if (resume) read(identity);
-    descriptor_ = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (resume ? 0 : O_TRUNC), 0666);
+    descriptor_ = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (descriptor_ < 0) throw std::runtime_error(fmt::format("{}: {}", path, std::strerror(errno)));
+    lock();
+    if (resume) {
+        read(identity);
+    } else if (ftruncate(descriptor_, 0) != 0) {
+        throw std::runtime_error(fmt::format("{}: {}", path, std::strerror(errno)));
+    }
     // The empty line ends what a kill may have cut.
-    write_line((resume ? "\n" : "") + nlohmann::json{{kIdentity, identity}}.dump() + "\n");
+    write_line((resume ? "\n" : "") + dumped(nlohmann::json{{kIdentity, identity}}) + "\n");
 }
 
 Journal::~Journal() { close(descriptor_); }
 
 void Journal::append(const nlohmann::json &entry) {
-    write_line(entry.dump() + "\n");
+    write_line(dumped(entry) + "\n");
     entries_.push_back(entry);
+}
+
+void Journal::lock() {
+    // Children of a run that was killed hold its lock until they are gone, too.
+    for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
+        if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+        usleep(kLockPauseMicroseconds);
+    }
+    close(descriptor_);
+    throw std::runtime_error(fmt::format("{}: it is being written by another run", path_));
 }
 
 void Journal::read(const nlohmann::json &identity) {
@@ -39,7 +60,7 @@ void Journal::read(const nlohmann::json &identity) {
         nlohmann::json entry = nlohmann::json::parse(line, nullptr, false);
         if (entry.is_object() && entry.contains(kIdentity)) {
             ours = entry[kIdentity] == identity;
-        } else if (entry.is_object() && ours) {
+        } else if (ours && is_journal_entry(entry)) {
             entries_.push_back(std::move(entry));
         } else {
             ++foreign_;

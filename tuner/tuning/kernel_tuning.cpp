@@ -8,7 +8,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace flashwright {
+namespace {
+
+// Rows that nothing was measured for say nothing; they must not replace what an earlier run measured.
+void drop_unmeasured(const TuningSession &session, std::vector<TunedRow> &rows) {
+    const auto unmeasured =
+        std::stable_partition(rows.begin(), rows.end(), [](const TunedRow &r) { return r.pairs > 0; });
+    for (auto row = unmeasured; row != rows.end(); ++row)
+        session.listener.warning(fmt::format("{}: budget too short for {}: nothing was compared", session.family.name(),
+                                             to_string(row->shape)));
+    rows.erase(unmeasured, rows.end());
+}
+
+}  // namespace
 
 TunedKernel tune_kernel(const TuneOptions &options, const KernelFamily &family, CandidateBuilder &builder,
                         Journal &journal, const TuneListener &listener, const StopRequested &stop_requested,
@@ -26,11 +41,12 @@ TunedKernel tune_kernel(const TuneOptions &options, const KernelFamily &family, 
         search(session, warm_starts, deadline);
     }
     if (!session.stopped()) result.rows = run_finals(session);
-    for (const TunedRow &row : result.rows) result.tiles.push_back(session.tiles(row.point));
     result.interrupted = session.stopped();
     result.tried = session.history.order().size();
     result.failures = session.failures;
     result.all_failed = result.tried > 1 && session.contestants.size() <= 1;
+    if (!result.interrupted && !result.all_failed) drop_unmeasured(session, result.rows);
+    for (const TunedRow &row : result.rows) result.tiles.push_back(session.tiles(row.point));
     return result;
 }
 

@@ -31,15 +31,28 @@ std::vector<double> ratios_in(const json &entry, const TuningSession &session) {
     return ratios;
 }
 
+// What failed on a shape may do on others.
+bool concerns(const json &failure, const TuningSession &session) {
+    const std::string shape = failure.value("failed_on", "");
+    for (std::size_t s = 0; s < session.shapes(); ++s) {
+        if (shape.empty() || shape == session.shape_name(s)) return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 std::size_t recall(TuningSession &session) {
     std::size_t known = 0;
-    for (const json &entry : session.journal.entries()) {
+    const std::vector<json> &entries = session.journal.entries();
+    // The last word on a point counts.
+    for (auto place = entries.rbegin(); place != entries.rend(); ++place) {
+        const json &entry = *place;
         if (!is_trial_of(entry, session.family)) continue;
         const std::size_t point = point_in(entry["trial"], session.space);
         if (point == session.space.size() || session.history.tried(point)) continue;
         const Verdict verdict = verdict_named(entry.value("verdict", ""));
+        if (verdict != Verdict::ok && !concerns(entry, session)) continue;
         if (verdict != Verdict::ok) {
             ++session.failures[verdict_name(verdict)];
             session.history.add(point, {});

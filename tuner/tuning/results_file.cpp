@@ -98,7 +98,8 @@ nlohmann::ordered_json t4_results(const std::vector<nlohmann::json> &entries, co
         if (entry.contains("noise_floor") && !entry.contains("duel")) floors.push_back(ordered_json(entry));
         if (!entry.contains("trial")) continue;
         const json shapes = entry.value("shapes", json::object());
-        if (shapes.empty()) put(result_json(entry, "", json::object()));
+        // What failed on a shape is a result of that shape, what failed before any was timed of none.
+        if (shapes.empty()) put(result_json(entry, entry.value("failed_on", ""), json::object()));
         for (const auto &[shape, timing] : shapes.items()) put(result_json(entry, shape, timing));
     }
     return {{"schema_version", kFormat},

@@ -2,13 +2,13 @@
 
 #include "candidate.h"
 #include "clocks.h"
+#include "text.h"
 #include "timed_problem.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 #include <random>
 
@@ -17,19 +17,21 @@ namespace {
 
 constexpr double kSampleSeconds = 3e-3;  // at least, so that the clock and a cold start do not count
 constexpr double kSlowFactor = 4;
-constexpr double kSilencePerOperation = 100e-9;  // of one call: a hundredth of the slowest kernel's speed
+// Of the anchor, whose speed is not known yet: 20 s, and more for large shapes, as if it had a hundredth of the slowest
+// kernel's speed. Of candidates: so many times the longest that the anchor was silent.
+constexpr double kAnchorSilence = 20, kSilencePerOperation = 100e-9;
+constexpr double kSilenceFactor = 20, kLeastSilence = 2;
 constexpr std::uint64_t kMemory = std::uint64_t{4} << 30;
 
 enum RecordKind { kBegins, kSample, kChecked, kWrong, kSlow };
 
-Record record(RecordKind kind, std::size_t candidate, std::size_t shape = 0, double value = 0,
-              const std::string &text = "") {
+Record record(RecordKind kind, std::size_t candidate, int shape = -1, double value = 0, const std::string &text = "") {
     Record result;
     result.kind = kind;
     result.candidate = static_cast<std::int32_t>(candidate);
-    result.shape = static_cast<std::int32_t>(shape);
+    result.shape = shape;
     result.value = value;
-    std::strncpy(result.text, text.c_str(), sizeof result.text - 1);
+    cut_text(text, sizeof result.text - 1).copy(result.text, sizeof result.text - 1);
     return result;
 }
 
@@ -64,10 +66,13 @@ Trials::Trials(const KernelFamily &family, const std::vector<ShapeSpec> &shapes,
       calls_(shapes.size(), 1),
       problems_(check_problems(family, shapes)),
       stop_requested_(std::move(stop_requested)),
-      limits_{silent_seconds, kMemory} {
+      silence_given_(silent_seconds > 0),
+      limits_{silence_given_ ? silent_seconds : kAnchorSilence, kMemory} {
     for (const ShapeSpec &shape : shapes) timed_shapes_.push_back(timed_shape(family, shape));
     for (const ShapeSpec &shape : timed_shapes_) {
-        limits_.silent_seconds = std::max(limits_.silent_seconds, kSilencePerOperation * operations_of(family, shape));
+        if (!silence_given_)
+            limits_.silent_seconds =
+                std::max(limits_.silent_seconds, kSilencePerOperation * operations_of(family, shape));
         limits_.memory_bytes += tensor_bytes(shape);
     }
 }
@@ -76,25 +81,45 @@ std::unique_ptr<Candidate> Trials::load(const Contestant &contestant) const {
     return std::make_unique<Candidate>(contestant.shared_object, contestant.tiles, family_);
 }
 
+int Trials::shape_of_problem(std::size_t problem) const {
+    const std::size_t awkward = problems_.size() - timed_shapes_.size();
+    return problem < awkward ? -1 : static_cast<int>(problem - awkward);
+}
+
+ChildOutcome Trials::run(const std::function<void(const RecordSender &)> &body,
+                         const std::function<void(const Record &)> &on_record) {
+    double heard = wall_seconds();
+    return run_in_child(
+        limits_, body,
+        [&](const Record &record) {
+            longest_silence_ = std::max(longest_silence_, wall_seconds() - heard);
+            heard = wall_seconds();
+            on_record(record);
+        },
+        stop_requested_);
+}
+
 void Trials::check_and_time(const Candidate &candidate, const std::vector<double> &best_seconds,
                             const RecordSender &parent) const {
-    for (const auto &problem : problems_) {
-        parent.send(record(kBegins, 0, 0, 0, problem->name()));
-        const double error = problem->error_of(candidate);
+    for (std::size_t i = 0; i < problems_.size(); ++i) {
+        const std::string &name = problems_[i]->name();
+        parent.send(record(kBegins, 0, shape_of_problem(i), 0, name));
+        const double error = problems_[i]->error_of(candidate);
         // Written so that NaN is wrong.
-        parent.send(record(error <= 1 ? kChecked : kWrong, 0, 0, error, problem->name()));
+        parent.send(record(error <= 1 ? kChecked : kWrong, 0, shape_of_problem(i), error, name));
         if (!(error <= 1)) return;
     }
     Stage stage(*this, std::vector<int>(timed_shapes_.size(), 1));
     for (std::size_t shape = 0; shape < timed_shapes_.size(); ++shape) {
         const std::string name = to_string(timed_shapes_[shape]);
-        parent.send(record(kBegins, 0, shape, 0, name));
+        const int number = static_cast<int>(shape);
+        parent.send(record(kBegins, 0, number, 0, name));
         double seconds = stage.sample(candidate, shape);
         const double limit = kSlowFactor * best_seconds[shape];
         // The first call is also the warm-up; only a second that is slow too counts.
         if (limit > 0 && seconds > limit) seconds = stage.sample(candidate, shape);
         if (limit > 0 && seconds > limit) {
-            parent.send(record(kSlow, 0, shape, seconds / best_seconds[shape], name));
+            parent.send(record(kSlow, 0, number, seconds / best_seconds[shape], name));
             return;
         }
     }
@@ -103,22 +128,22 @@ void Trials::check_and_time(const Candidate &candidate, const std::vector<double
 CheckResult Trials::check(const Contestant &contestant, const std::vector<double> &best_seconds) {
     CheckResult result;
     std::string doing = "loading";
-    const ChildOutcome outcome = run_in_child(
-        limits_, [&](const RecordSender &parent) { check_and_time(*load(contestant), best_seconds, parent); },
-        [&](const Record &heard) {
-            doing = heard.text;
-            if (heard.kind == kChecked || heard.kind == kWrong) result.error = std::max(result.error, heard.value);
-            if (heard.kind == kWrong) {
-                result.verdict = Verdict::wrong;
-                result.error = heard.value;
-                result.detail = fmt::format("{}: {:.3g} times the error allowed", heard.text, heard.value);
-            }
-            if (heard.kind == kSlow) {
-                result.verdict = Verdict::slow;
-                result.detail = fmt::format("{}: {:.1f} times the best", heard.text, heard.value);
-            }
-        },
-        stop_requested_);
+    const ChildOutcome outcome =
+        run([&](const RecordSender &parent) { check_and_time(*load(contestant), best_seconds, parent); },
+            [&](const Record &heard) {
+                doing = heard.text;
+                result.shape = heard.shape;
+                if (heard.kind == kChecked || heard.kind == kWrong) result.error = std::max(result.error, heard.value);
+                if (heard.kind == kWrong) {
+                    result.verdict = Verdict::wrong;
+                    result.error = heard.value;
+                    result.detail = fmt::format("{}: {:.3g} times the error allowed", heard.text, heard.value);
+                }
+                if (heard.kind == kSlow) {
+                    result.verdict = Verdict::slow;
+                    result.detail = fmt::format("{}: {:.1f} times the best", heard.text, heard.value);
+                }
+            });
     result.seconds = outcome.seconds;
     if (outcome.end != ChildEnd::finished) {
         result.verdict = verdict_of(outcome.end);
@@ -127,21 +152,20 @@ CheckResult Trials::check(const Contestant &contestant, const std::vector<double
     return result;
 }
 
-std::vector<double> Trials::calibrate(const Contestant &anchor) {
+CheckResult Trials::calibrate(const Contestant &anchor) {
     std::fill(calls_.begin(), calls_.end(), 1);
     std::vector<int> all(timed_shapes_.size());
     std::iota(all.begin(), all.end(), 0);
     constexpr int kRounds = 5;
     const RoundTimes times = rounds({anchor}, all, kRounds, 0);
-    std::vector<double> seconds(timed_shapes_.size(), 0);
+    if (times.interrupted || times.faults[0].verdict != Verdict::ok) return times.faults[0];
     for (std::size_t shape = 0; shape < timed_shapes_.size(); ++shape) {
         const auto &samples = times.seconds[0][shape];
-        if (samples.empty()) continue;
-        seconds[shape] = *std::min_element(samples.begin(), samples.end());
-        calls_[shape] =
-            static_cast<int>(std::clamp(std::ceil(kSampleSeconds / std::max(seconds[shape], 1e-9)), 1.0, 1e5));
+        const double seconds = *std::min_element(samples.begin(), samples.end());
+        calls_[shape] = static_cast<int>(std::clamp(std::ceil(kSampleSeconds / std::max(seconds, 1e-9)), 1.0, 1e5));
     }
-    return seconds;
+    if (!silence_given_) limits_.silent_seconds = std::max(kLeastSilence, kSilenceFactor * longest_silence_);
+    return {};
 }
 
 void Trials::run_rounds(const std::vector<Contestant> &contestants, const std::vector<std::size_t> &alive,
@@ -160,9 +184,9 @@ void Trials::run_rounds(const std::vector<Contestant> &contestants, const std::v
         for (int round = -1; round < rounds; ++round) {  // the first warms up
             std::shuffle(order.begin(), order.end(), random);
             for (const std::size_t i : order) {
-                parent.send(record(kBegins, i, s));
+                parent.send(record(kBegins, i, shape));
                 const double seconds = stage.sample(*loaded[i], s);
-                if (round >= 0) parent.send(record(kSample, i, s, seconds));
+                if (round >= 0) parent.send(record(kSample, i, shape, seconds));
             }
         }
     }
@@ -178,14 +202,15 @@ RoundTimes Trials::rounds(const std::vector<Contestant> &contestants, const std:
     while (!alive.empty()) {
         result.seconds.assign(contestants.size(), std::vector<std::vector<double>>(timed_shapes_.size()));
         std::size_t at = alive.front();
-        const ChildOutcome outcome = run_in_child(
-            limits_, [&](const RecordSender &parent) { run_rounds(contestants, alive, shapes, rounds, seed, parent); },
-            [&](const Record &heard) {
-                at = static_cast<std::size_t>(heard.candidate);
-                if (heard.kind == kSample)
-                    result.seconds[at][static_cast<std::size_t>(heard.shape)].push_back(heard.value);
-            },
-            stop_requested_);
+        int shape = -1;
+        const ChildOutcome outcome =
+            run([&](const RecordSender &parent) { run_rounds(contestants, alive, shapes, rounds, seed, parent); },
+                [&](const Record &heard) {
+                    at = static_cast<std::size_t>(heard.candidate);
+                    shape = heard.shape;
+                    if (heard.kind == kSample)
+                        result.seconds[at][static_cast<std::size_t>(heard.shape)].push_back(heard.value);
+                });
         if (outcome.end == ChildEnd::finished) return result;
         if (outcome.end == ChildEnd::interrupted) {
             result.interrupted = true;
@@ -193,36 +218,50 @@ RoundTimes Trials::rounds(const std::vector<Contestant> &contestants, const std:
         }
         result.faults[at].verdict = verdict_of(outcome.end);
         result.faults[at].detail = "while it was timed: " + outcome.detail;
+        result.faults[at].shape = shape;
         alive.erase(std::find(alive.begin(), alive.end(), at));
     }
     return result;
 }
 
+void Trials::run_pairs(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape, int pairs,
+                       const RecordSender &parent) const {
+    const std::size_t a = contestants.size();
+    std::vector<std::unique_ptr<Candidate>> loaded;
+    for (std::size_t i = 0; i <= a; ++i) {
+        parent.send(record(kBegins, i, shape));
+        loaded.push_back(load(i < a ? contestants[i] : anchor));
+    }
+    Stage stage(*this, calls_);
+    const auto log_time = [&](std::size_t i) {
+        parent.send(record(kBegins, i, shape));
+        return std::log(stage.sample(*loaded[i], static_cast<std::size_t>(shape)));
+    };
+    for (int pair = -1; pair < pairs; ++pair) {  // the first warms up
+        for (std::size_t b = 0; b < a; ++b) {
+            const double a1 = log_time(a), b1 = log_time(b), b2 = log_time(b), a2 = log_time(a);
+            if (pair >= 0) parent.send(record(kSample, b, shape, (b1 + b2 - a1 - a2) / 2));
+        }
+    }
+}
+
 PairTimes Trials::pairs(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape, int pairs) {
     PairTimes result;
     result.log_ratios.resize(contestants.size());
-    const auto body = [&](const RecordSender &parent) {
-        const std::unique_ptr<Candidate> a = load(anchor);
-        std::vector<std::unique_ptr<Candidate>> others;
-        for (const Contestant &other : contestants) others.push_back(load(other));
-        Stage stage(*this, calls_);
-        const auto s = static_cast<std::size_t>(shape);
-        for (int pair = -1; pair < pairs; ++pair) {
-            for (std::size_t i = 0; i < others.size(); ++i) {
-                const double a1 = stage.sample(*a, s), b1 = stage.sample(*others[i], s);
-                const double b2 = stage.sample(*others[i], s), a2 = stage.sample(*a, s);
-                if (pair >= 0)
-                    parent.send(record(kSample, i, s, (std::log(b1) + std::log(b2) - std::log(a1) - std::log(a2)) / 2));
-            }
-        }
-    };
-    const ChildOutcome outcome = run_in_child(
-        limits_, body,
-        [&](const Record &heard) {
-            result.log_ratios[static_cast<std::size_t>(heard.candidate)].push_back(heard.value);
-        },
-        stop_requested_);
-    result.verdict = verdict_of(outcome.end);
+    const ChildOutcome outcome =
+        run([&](const RecordSender &parent) { run_pairs(anchor, contestants, shape, pairs, parent); },
+            [&](const Record &heard) {
+                result.failed = static_cast<std::size_t>(heard.candidate);
+                if (heard.kind == kSample) result.log_ratios[result.failed].push_back(heard.value);
+            });
+    result.fault.verdict = verdict_of(outcome.end);
+    result.fault.detail = "while it was compared: " + outcome.detail;
+    result.fault.shape = shape;
+    for (std::size_t i = 0; i < contestants.size() && result.fault.verdict == Verdict::ok; ++i) {
+        if (result.log_ratios[i].size() == static_cast<std::size_t>(pairs)) continue;
+        result.fault.verdict = Verdict::crash;  // its process ended of its own accord
+        result.failed = i;
+    }
     return result;
 }
 

@@ -27,6 +27,7 @@ struct CheckResult {
     std::string detail;
     double error = 0;    // the largest, in units of what is tolerated
     double seconds = 0;  // wall time
+    int shape = -1;      // the one it failed on; -1: it is wrong or dies whatever is timed
 };
 
 // Times of one candidate's samples on one shape, by round; a round that did not happen is missing for all.
@@ -38,12 +39,13 @@ struct RoundTimes {
 
 struct PairTimes {
     std::vector<std::vector<double>> log_ratios;  // [candidate][pair], of the candidate's time over the anchor's
-    Verdict verdict = Verdict::ok;
+    CheckResult fault;                            // verdict ok where there was none
+    std::size_t failed = 0;                       // the candidate that ran then; their number: the anchor
 };
 
 class Trials {
  public:
-    // `silent_seconds`: what a call may take at least; more for shapes that need it.
+    // `silent_seconds`: how long a candidate may say nothing; 0: what follows from the anchor's own silence.
     Trials(const KernelFamily &family, const std::vector<ShapeSpec> &shapes, double silent_seconds,
            StopRequested stop_requested);
 
@@ -51,8 +53,8 @@ class Trials {
     // unknown: more than four times that is `slow`.
     CheckResult check(const Contestant &contestant, const std::vector<double> &best_seconds);
 
-    // Sets how many calls make a sample from the anchor's time; returns its seconds of one call by shape.
-    std::vector<double> calibrate(const Contestant &anchor);
+    // Sets how many calls make a sample, and how long a candidate may be silent, from the anchor's times.
+    CheckResult calibrate(const Contestant &anchor);
 
     // Rounds of one sample of each candidate on each shape, in shuffled order. `shapes` by index. A candidate that
     // fails is left out of the rest, which goes on.
@@ -70,13 +72,20 @@ class Trials {
     std::vector<int> calls_;  // in a sample, by shape
     std::vector<std::unique_ptr<CheckProblem>> problems_;
     StopRequested stop_requested_;
+    bool silence_given_;
     ChildLimits limits_;
+    double longest_silence_ = 0;  // so far
 
     std::unique_ptr<Candidate> load(const Contestant &contestant) const;
+    int shape_of_problem(std::size_t problem) const;  // -1 for an awkward one
+    ChildOutcome run(const std::function<void(const RecordSender &)> &body,
+                     const std::function<void(const Record &)> &on_record);
     void check_and_time(const Candidate &candidate, const std::vector<double> &best_seconds,
                         const RecordSender &parent) const;
     void run_rounds(const std::vector<Contestant> &contestants, const std::vector<std::size_t> &alive,
                     const std::vector<int> &shapes, int rounds, std::uint32_t seed, const RecordSender &parent) const;
+    void run_pairs(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape, int pairs,
+                   const RecordSender &parent) const;
 };
 
 }  // namespace flashwright

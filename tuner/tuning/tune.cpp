@@ -7,6 +7,8 @@
 #include "measured_call.h"
 #include "protocol.h"
 #include "results_file.h"
+#include "search_space.h"
+#include "text.h"
 #include "winners.h"
 
 #include <fmt/format.h>
@@ -16,6 +18,7 @@
 #include <iterator>
 #include <set>
 #include <stdexcept>
+#include <tuple>
 
 namespace flashwright {
 namespace {
@@ -24,6 +27,25 @@ namespace {
 std::string results_path(const TuneOptions &options) {
     if (!options.results.empty()) return options.results;
     return std::filesystem::path(options.output).replace_extension(".t4.json").string();
+}
+
+// What a row of the table says of a shape.
+auto table_key(const ShapeSpec &shape) {
+    return std::make_tuple(shape.seqlen_q, shape.seqlen_k, shape.head_dim, shape.causal);
+}
+
+// Batch, heads and the width of V are no part of a row.
+void check_rows(const std::vector<ShapeSpec> &shapes) {
+    for (auto shape = shapes.begin(); shape != shapes.end(); ++shape) {
+        if (shape->head_dim_v != shape->head_dim)
+            throw std::invalid_argument(fmt::format(
+                "shape {}: expected DV equal to D: the table of winners has one of them", to_string(*shape)));
+        const auto same =
+            std::find_if(shapes.begin(), shape, [&](const ShapeSpec &s) { return table_key(s) == table_key(*shape); });
+        if (same != shape)
+            throw std::invalid_argument(
+                fmt::format("shape: {} and {} are the same row of the table", to_string(*same), to_string(*shape)));
+    }
 }
 
 // Shapes that a kernel with tiles of the default's size cannot take are served by the portable one.
@@ -51,35 +73,61 @@ void check_only(const TuneOptions &options, const std::vector<KernelFamily> &fam
         if (names.count(name) == 0)
             throw std::invalid_argument(fmt::format("only: expected one of {}, got {}", fmt::join(names, ", "), name));
     }
+    for (const KernelFamily &family : families) {
+        if (search_space(family.space(), family.machine(), {}, family.default_tiles, options.only).size() == 1)
+            throw std::invalid_argument(
+                fmt::format("only: expected values of some choice of tiles of {} besides the default", family.name()));
+    }
 }
 
 nlohmann::ordered_json warm_start(const TuneOptions &options, const TuneListener &listener) {
     if (!options.warm_start.empty()) {
-        try {
-            return read_winners_of_any_machine(options.warm_start);
-        } catch (const std::runtime_error &error) {
-            listener.warning(fmt::format("{}; the search starts without it", error.what()));
-        }
+        std::string problem;
+        const nlohmann::ordered_json winners = read_winners_of_any_machine(options.warm_start, &problem);
+        if (!problem.empty()) listener.warning(problem + "; the search starts without it");
+        if (!winners.is_null()) return winners;
     }
     return {{"kernels", nlohmann::ordered_json::array()}};
 }
 
-// Writes the winners of the kernels that were tuned to the end; false: of none. Throws if no candidate was right.
-bool ship(const TuneOutcome &outcome, const TuneOptions &options, const GeneratorProgram &generator,
+// Writes the rows that were measured, of the kernels that were tuned to the end.
+void ship(TuneOutcome &outcome, const TuneOptions &options, const GeneratorProgram &generator,
           const TuneListener &listener) {
     std::vector<TunedKernel> done;
     std::copy_if(outcome.kernels.begin(), outcome.kernels.end(), std::back_inserter(done),
-                 [](const TunedKernel &kernel) { return !kernel.interrupted && !kernel.all_failed; });
-    if (done.empty() && !outcome.interrupted)
-        throw std::runtime_error(
-            fmt::format("no candidate was right; {} says what was wrong with each; {} is as it was",
-                        outcome.results_path, options.output));
-    if (done.empty()) return false;
+                 [](const TunedKernel &kernel) { return !kernel.interrupted && !kernel.rows.empty(); });
+    if (done.empty()) return;
     std::string warning;
     const std::string results_name = std::filesystem::path(outcome.results_path).filename().string();
     write_winners(options.output, winners_json(done, generator, results_name), generator, &warning);
-    if (!warning.empty()) listener.warning(warning + "; its content is replaced");
-    return true;
+    if (!warning.empty()) listener.warning(warning);
+    outcome.written = true;
+}
+
+std::string why_nothing_ships(const TuneOutcome &outcome, const TuneOptions &options) {
+    const bool all_failed = std::all_of(outcome.kernels.begin(), outcome.kernels.end(),
+                                        [](const TunedKernel &kernel) { return kernel.all_failed; });
+    if (!all_failed) return fmt::format("nothing was compared with the default; {} is as it was", options.output);
+    return fmt::format("no candidate was right; {} says what was wrong with each; {} is as it was",
+                       outcome.results_path, options.output);
+}
+
+// What is known so far stays, whatever becomes of one kernel.
+void tune_kernels(TuneOutcome &outcome, const TuneOptions &options, const std::vector<KernelFamily> &families,
+                  CandidateBuilder &builder, Journal &journal, const TuneListener &listener,
+                  const StopRequested &stop_requested, double start) {
+    const nlohmann::ordered_json warm = warm_start(options, listener);
+    for (std::size_t i = 0; i < families.size() && !stop_requested(); ++i) {
+        const double left = std::max(0.0, options.budget_seconds - (wall_seconds() - start));
+        try {
+            outcome.kernels.push_back(tune_kernel(options, families[i], builder, journal, listener, stop_requested,
+                                                  tiles_in(warm, families[i]),
+                                                  left / static_cast<double>(families.size() - i)));
+        } catch (const std::runtime_error &error) {
+            outcome.failure += fmt::format("{}{}", outcome.failure.empty() ? "" : "; ", error.what());
+        }
+    }
+    outcome.interrupted = stop_requested();
 }
 
 }  // namespace
@@ -89,6 +137,7 @@ TuneOutcome tune(const TuneOptions &options, const TuneListener &listener, const
     TuneOutcome outcome;
     outcome.results_path = results_path(options);
     const std::vector<KernelFamily> families = kernel_families(options.ops, options.dtypes, options.isas);
+    check_rows(options.shapes);
     check_shapes(options.shapes, families);
     check_only(options, families);
     check_places({options.output, outcome.results_path});
@@ -102,17 +151,12 @@ TuneOutcome tune(const TuneOptions &options, const TuneListener &listener, const
         listener.warning(
             fmt::format("{}.journal: {} entries of another machine or generator, or not whole, are left out",
                         outcome.results_path, journal.foreign()));
-    const nlohmann::ordered_json warm = warm_start(options, listener);
-    for (std::size_t i = 0; i < families.size() && !stop_requested(); ++i) {
-        const double left = std::max(0.0, options.budget_seconds - (wall_seconds() - start));
-        outcome.kernels.push_back(tune_kernel(options, families[i], builder, journal, listener, stop_requested,
-                                              tiles_in(warm, families[i]),
-                                              left / static_cast<double>(families.size() - i)));
-    }
-    outcome.interrupted = stop_requested();
-    const std::string results = t4_results(journal.entries(), generator).dump(1) + "\n";
+    tune_kernels(outcome, options, families, builder, journal, listener, stop_requested, start);
+    const std::string results = dumped(t4_results(journal.entries(), generator), 1) + "\n";
     write_files({{outcome.results_path, results, {nullptr, 0}}});
-    outcome.written = ship(outcome, options, generator, listener);
+    ship(outcome, options, generator, listener);
+    if (!outcome.written && !outcome.interrupted && outcome.failure.empty())
+        outcome.failure = why_nothing_ships(outcome, options);
     return outcome;
 }
 

@@ -16,10 +16,11 @@ struct TuneOutcome {
     std::string results_path;
     bool interrupted = false;
     bool written = false;  // the winners file
+    std::string failure;   // what went wrong with all or some of it, in one line
 };
 
-// Throws std::invalid_argument for options that cannot be, std::runtime_error if it cannot go on. Where no candidate of
-// a kernel is right, nothing is written of it, and if that is so for all of them it throws.
+// Throws std::invalid_argument for options that cannot be, std::runtime_error if it cannot go on. What is measured is
+// written, also where a kernel could not be tuned: `failure` then says why.
 TuneOutcome tune(const TuneOptions &options, const TuneListener &listener, const StopRequested &stop_requested);
 
 }  // namespace flashwright

@@ -23,8 +23,9 @@ struct TuneOptions {
     int jobs = 0;                                  // compilations at once; 0: the processors
     std::map<std::string, std::vector<int>> only;  // values of parameters that are allowed; the default always is
     bool resume = false;
-    double compile_seconds = 60, run_seconds = 20;  // limits: of one compilation; of a candidate that says nothing
-    bool keep_duplicates = false;                   // time candidates whose object is equal to another's
+    double compile_seconds = 60;   // of one compilation, at most
+    double run_seconds = 0;        // that a candidate may say nothing; 0: follows from the default's times
+    bool keep_duplicates = false;  // time candidates whose object is equal to another's
     std::string output, results, warm_start;
     std::string build_cache;
 };

@@ -80,11 +80,11 @@ nlohmann::json TuningSession::trial_entry(std::size_t point) const {
     return entry;
 }
 
-void TuningSession::record_failure(std::size_t point, nlohmann::json entry, Verdict verdict,
-                                   const std::string &detail) {
-    entry["verdict"] = verdict_name(verdict);
-    entry["detail"] = detail;
-    ++failures[verdict_name(verdict)];
+void TuningSession::record_failure(std::size_t point, nlohmann::json entry, const CheckResult &fault) {
+    entry["verdict"] = verdict_name(fault.verdict);
+    entry["detail"] = fault.detail;
+    if (fault.shape >= 0) entry["failed_on"] = shape_name(static_cast<std::size_t>(fault.shape));
+    ++failures[verdict_name(fault.verdict)];
     contestants.erase(point);
     history.add(point, {});
     journal.append(entry);

@@ -59,7 +59,7 @@ struct TuningSession {
     nlohmann::json kernel_entry() const;
     nlohmann::json trial_entry(std::size_t point) const;
     // The entry is completed and written.
-    void record_failure(std::size_t point, nlohmann::json entry, Verdict verdict, const std::string &detail);
+    void record_failure(std::size_t point, nlohmann::json entry, const CheckResult &fault);
 };
 
 // The 25th percentile of the times over the anchor's in the same round.

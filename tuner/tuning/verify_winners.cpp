@@ -56,22 +56,28 @@ std::optional<VerifiedRow> verify_row(const KernelFamily &family, const ordered_
     const Contestant winner = built(builder, family, tiles_of_variant(kernel, family.space(), id), stop_requested);
     if (stop_requested()) return std::nullopt;
     Trials trials(family, {shape}, options.run_seconds, stop_requested);
-    for (const Contestant &contestant : {anchor, winner}) {
-        const CheckResult check = trials.check(contestant, {0});
-        if (check.verdict == Verdict::interrupted) return std::nullopt;
-        if (check.verdict != Verdict::ok)
-            throw std::runtime_error(fmt::format("{}: {}: {}", id, verdict_name(check.verdict), check.detail));
+    CheckResult result = trials.check(anchor, {0});
+    if (result.verdict == Verdict::ok) result = trials.calibrate(anchor);
+    if (stop_requested()) return std::nullopt;
+    if (result.verdict != Verdict::ok)
+        throw std::runtime_error(fmt::format("the default of {} failed: {}: {}", family.name(),
+                                             verdict_name(result.verdict), result.detail));
+    VerifiedRow verified = {family, id, to_string(shape), row["ratio"]};
+    result = trials.check(winner, {0});
+    PairTimes times;
+    if (result.verdict == Verdict::ok) {
+        times = trials.pairs(anchor, {winner}, 0, kDuelPairs);
+        result = times.fault;
     }
-    trials.calibrate(anchor);
-    const PairTimes times = trials.pairs(anchor, {winner}, 0, kDuelPairs);
-    if (times.verdict != Verdict::ok || times.log_ratios[0].empty()) return std::nullopt;
+    if (stop_requested()) return std::nullopt;
+    if (result.verdict != Verdict::ok) {
+        verified.failure = fmt::format("{}: {}", verdict_name(result.verdict), result.detail);
+        return verified;
+    }
     const Interval logs = hodges_lehmann_interval(times.log_ratios[0]);
-    return VerifiedRow{family,
-                       id,
-                       to_string(shape),
-                       row["ratio"],
-                       std::exp(hodges_lehmann(times.log_ratios[0])),
-                       {std::exp(logs.low), std::exp(logs.high)}};
+    verified.ratio = std::exp(hodges_lehmann(times.log_ratios[0]));
+    verified.interval = {std::exp(logs.low), std::exp(logs.high)};
+    return verified;
 }
 
 }  // namespace
@@ -82,6 +88,7 @@ std::vector<VerifiedRow> verify_winners(const std::string &path, const TuneOptio
     std::string problem;
     const ordered_json winners = read_winners(path, generator, &problem);
     if (winners.is_null()) throw std::runtime_error(problem);
+    if (!problem.empty()) listener.warning(problem);
     CandidateBuilder builder(generator, options.build_cache.empty() ? default_build_cache() : options.build_cache,
                              options.jobs > 0 ? options.jobs : hardware().cores,
                              {options.compile_seconds, kBuildMemory});

@@ -17,7 +17,8 @@ struct VerifiedRow {
     std::string variant, shape;
     double promised = 1, ratio = 1;
     Interval interval = {1, 1};
-    bool holds() const { return interval.high < 1; }  // it is still faster than the default
+    std::string failure = {};                                            // it could not be measured
+    bool holds() const { return failure.empty() && interval.high < 1; }  // it is still faster than the default
 };
 
 // Rows where the default won are left out. Throws std::runtime_error if the file cannot be used here.

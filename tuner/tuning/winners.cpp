@@ -2,7 +2,8 @@
 
 #include "file.h"
 #include "hardware.h"
-#include "tile_spaces.h"
+#include "text.h"
+#include "winners_form.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -85,10 +86,6 @@ std::string read_text(const std::string &path) {
     return text.str();
 }
 
-bool same_family(const ordered_json &a, const ordered_json &b) {
-    return a["op"] == b["op"] && a["dtype"] == b["dtype"] && a["isa"] == b["isa"] && a["terms"] == b["terms"];
-}
-
 // Held as long as this lives. The folder is locked, not the file, which is replaced.
 class FolderLock {
  public:
@@ -106,38 +103,20 @@ class FolderLock {
     int descriptor_;
 };
 
-// Of an op that the tuner does not know the build checks the tiles.
-void check_variant(const ordered_json &kernel, const ordered_json &variant) {
-    variant.at("id").get_ref<const std::string &>();
-    const TileSpace *space = find_tile_space(kernel["op"]);
-    if (space == nullptr) return;
-    const CpuSimdTiles tiles = tiles_from(*space, variant);
-    const KernelFamily family = {kernel["op"], kernel["dtype"], kernel["isa"], "", {}};
-    const std::string broken = space->broken_rule(tiles, family.machine(), {});
-    if (!broken.empty() && variant["id"] != kernel["default"])
-        throw std::runtime_error(fmt::format("variant {}: expected that {}", variant["id"].dump(), broken));
+// Throws if it does not say that it is of this machine and generator. What is written by hand need not say.
+void check_origin(const ordered_json &file, const GeneratorProgram &generator) {
+    const ordered_json toolchain = file.value("toolchain", ordered_json::object()), &machine = file["machine"];
+    const bool elsewhere = machine.contains("exact")
+                               ? machine["exact"] != hardware().exact
+                               : !toolchain.empty() && machine.value("family", "") != hardware().family;
+    if (elsewhere) throw std::runtime_error("it is from another machine");
+    if (!toolchain.empty() && toolchain.at("generator_hash") != generator.hash)
+        throw std::runtime_error("it is from another generator");
 }
 
-void check_row(const ordered_json &row) {
-    row.at("variant").get_ref<const std::string &>();
-    for (const char *member : {"seqlen_q", "seqlen_k", "head_dim"})
-        if (!row.at("shape").at(member).is_number_integer()) throw std::runtime_error("shape: expected integers");
-    row.at("shape").at("causal").get<bool>();
-    row.at("ratio").get<double>();
-}
-
-// Throws what is wrong with the form.
-void check_form(const ordered_json &file) {
-    if (!file.is_object()) throw std::runtime_error("expected a JSON object");
-    if (file.at("schema_version") != kSchemaVersion)
-        throw std::runtime_error(
-            fmt::format("schema_version is {}, expected {}", file["schema_version"].dump(), kSchemaVersion));
-    for (const auto &kernel : file.at("kernels")) {
-        for (const char *member : {"op", "dtype", "isa", "default"}) kernel.at(member).get_ref<const std::string &>();
-        if (!kernel.at("terms").is_array()) throw std::runtime_error("terms: expected an array");
-        for (const auto &variant : kernel.at("variants")) check_variant(kernel, variant);
-        for (const auto &row : kernel.at("table")) check_row(row);
-    }
+std::string one_line(std::string text) {
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text;
 }
 
 }  // namespace
@@ -187,14 +166,14 @@ nlohmann::ordered_json merge_winners(const nlohmann::ordered_json &old, const nl
     ordered_json merged = news;
     for (const auto &old_kernel : old["kernels"]) {
         const auto kernel = std::find_if(merged["kernels"].begin(), merged["kernels"].end(),
-                                         [&](const auto &k) { return same_family(k, old_kernel); });
+                                         [&](const auto &k) { return same_kernel(k, old_kernel); });
         if (kernel == merged["kernels"].end()) {
             merged["kernels"].push_back(old_kernel);
             continue;
         }
         for (const auto &row : old_kernel["table"]) {
             const bool replaced = std::any_of((*kernel)["table"].begin(), (*kernel)["table"].end(),
-                                              [&](const auto &r) { return r["shape"] == row["shape"]; });
+                                              [&](const auto &r) { return same_shape(r, row); });
             if (replaced) continue;
             (*kernel)["table"].push_back(row);
             for (const auto &variant : old_kernel["variants"]) {
@@ -208,31 +187,28 @@ nlohmann::ordered_json merge_winners(const nlohmann::ordered_json &old, const nl
 }
 
 nlohmann::ordered_json read_winners(const std::string &path, const GeneratorProgram &generator, std::string *problem) {
-    problem->clear();
+    ordered_json file = read_winners_of_any_machine(path, problem);
+    if (file.is_null()) return nullptr;
     try {
-        ordered_json file = read_winners_of_any_machine(path);
-        if (file.at("machine").at("exact") != hardware().exact) throw std::runtime_error("it is from another machine");
-        if (file.at("toolchain").at("generator_hash") != generator.hash)
-            throw std::runtime_error("it is from another generator");
-        return file;
+        check_origin(file, generator);
     } catch (const std::exception &error) {
-        *problem = error.what();
-        if (problem->rfind(path, 0) != 0) *problem = path + ": " + *problem;
+        *problem = one_line(fmt::format("{}: {}", path, error.what()));
         return nullptr;
     }
+    return file;
 }
 
-nlohmann::ordered_json read_winners_of_any_machine(const std::string &path) {
-    std::string problem;
+nlohmann::ordered_json read_winners_of_any_machine(const std::string &path, std::string *problem) {
+    problem->clear();
+    std::vector<std::string> problems;
     try {
-        ordered_json file = ordered_json::parse(read_text(path));
-        check_form(file);
+        ordered_json file = usable_part(ordered_json::parse(read_text(path)), &problems);
+        if (!problems.empty()) *problem = one_line(fmt::format("{}: left out: {}", path, fmt::join(problems, "; ")));
         return file;
     } catch (const std::exception &error) {
-        problem = fmt::format("{}: {}", path, error.what());
+        *problem = one_line(fmt::format("{}: {}", path, error.what()));
+        return nullptr;
     }
-    std::replace(problem.begin(), problem.end(), '\n', ' ');
-    throw std::runtime_error(problem);
 }
 
 std::vector<CpuSimdTiles> tiles_in(const nlohmann::ordered_json &winners, const KernelFamily &family) {
@@ -240,7 +216,9 @@ std::vector<CpuSimdTiles> tiles_in(const nlohmann::ordered_json &winners, const 
     for (const auto &kernel : winners["kernels"]) {
         if (kernel["op"] != family.op || kernel["dtype"] != family.dtype || kernel["isa"] != family.isa) continue;
         if (!kernel["terms"].empty()) continue;
-        for (const auto &variant : kernel["variants"]) found.push_back(tiles_from(family.space(), variant));
+        for (const auto &variant : kernel["variants"]) {
+            if (!variant.value("portable", false)) found.push_back(tiles_from(family.space(), variant));
+        }
     }
     return found;
 }
@@ -252,8 +230,9 @@ void write_winners(const std::string &path, const nlohmann::ordered_json &news, 
     if (std::filesystem::exists(path)) {
         const ordered_json old = read_winners(path, generator, warning);
         if (!old.is_null()) merged = merge_winners(old, news);
+        if (old.is_null()) *warning += "; its content is replaced";
     }
-    const std::string text = merged.dump(2) + "\n";
+    const std::string text = dumped(merged, 2) + "\n";
     write_files({{path, text, {nullptr, 0}}});
 }
 

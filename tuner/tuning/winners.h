@@ -26,18 +26,17 @@ nlohmann::ordered_json winners_json(const std::vector<TunedKernel> &kernels, con
 // was.
 nlohmann::ordered_json merge_winners(const nlohmann::ordered_json &old, const nlohmann::ordered_json &news);
 
-// Reads a winners file. Empty text in `problem` if it is whole and of this machine and generator, else what is wrong
-// with it, in one line; the result is then null.
+// Reads a winners file. `problem` says in one line what cannot be used; null if that is all of it, as where it is of
+// another machine or generator.
 nlohmann::ordered_json read_winners(const std::string &path, const GeneratorProgram &generator, std::string *problem);
 
-// The file's form alone, whatever the machine; throws std::runtime_error.
-nlohmann::ordered_json read_winners_of_any_machine(const std::string &path);
+nlohmann::ordered_json read_winners_of_any_machine(const std::string &path, std::string *problem);
 
-// Of the kernels of this op, dtype and ISA all tiles in the file.
+// Of the kernels of this op, dtype and ISA all tiles in the file but those of portable variants.
 std::vector<CpuSimdTiles> tiles_in(const nlohmann::ordered_json &winners, const KernelFamily &family);
 
-// Merges `news` into the file under a lock and replaces it as a whole. Says in `warning` why the old content was
-// dropped, if it was. Throws std::runtime_error.
+// Merges `news` into the file under a lock and replaces it as a whole. Says in `warning` why old content was dropped,
+// if any was. Throws std::runtime_error.
 void write_winners(const std::string &path, const nlohmann::ordered_json &news, const GeneratorProgram &generator,
                    std::string *warning);
 
