@@ -172,6 +172,17 @@ says stderr "error: " "the default"
 rm spoil-default
 : >faults
 
+# Nothing was compared: an error, and what an earlier run measured stays.
+tune 1 --output winners.json --candidates 1
+says stderr "budget too short for 1,2,2,64,64,40" "nothing was compared"
+cmp -s winners.json before.json || fail "a run that compared nothing changed the winners file"
+
+# A second run into the same files while one writes them.
+flock winners.t4.json.journal sleep 4 &
+tune 1 --output winners.json --candidates 1
+says stderr "winners.t4.json.journal" "another run"
+wait
+
 # Interrupted: what was found is kept, exit code 130.
 rm -f late.json*
 "$FLASHWRIGHT_BIN" tune --dtype f32 --isa avx2 --shape 1,2,2,64,64,40 --output late.json --budget 2m >stdout 2>stderr </dev/null &
@@ -242,7 +253,16 @@ tune 1 --output w.json --isa mmx
 says stderr isa
 tune 1 --output w.json --only block_x=1
 says stderr only block_x block_k
+tune 1 --output w.json --only tile_d=7
+says stderr only forward
 tune 2 --output w.json --op merge
+tune 2 --output w.json --compile-limit nan
+tune 2 --output w.json --candidates -3
+tune 2 --output w.json --patience -3
+tune 1 --output w.json --shape 2,4,4,64,64,40
+says stderr "1,2,2,64,64,40 and 2,4,4,64,64,40 are the same row"
+tune 1 --output w.json --shape 1,2,2,64,64,40,48
+says stderr "1,2,2,64,64,40,48" DV
 tune 1 --output w.json --shape 1,1,1,8,2,64
 says stderr "1,1,1,8,2,64" tile_k
 

@@ -88,8 +88,9 @@ void record(TuningSession &session, const TunedRow &row, const std::vector<Tuned
 
 TunedRow duel(TuningSession &session, std::size_t shape, std::vector<std::size_t> points,
               std::vector<std::size_t> &shipped) {
-    session.step("duel on " + session.shape_name(shape));
     TunedRow row = default_row(session, shape);
+    if (points.empty()) return row;
+    session.step("duel on " + session.shape_name(shape));
     const PairTimes times = paired_with_default(session, points, static_cast<int>(shape), kDuelPairs);
     if (points.empty() || session.stopped()) return row;
     const std::vector<TunedRow> judged = judge(session, shape, points, times.log_ratios);

@@ -76,6 +76,7 @@ std::vector<std::size_t> duellists(TuningSession &session) {
 
 // Every finalist on every shape; those that fail are left out.
 Pool time_pool(TuningSession &session, std::vector<std::size_t> points) {
+    if (points.empty()) return {};
     session.step(fmt::format("{} finalists on all shapes", points.size()));
     const RoundTimes times =
         timed_beside_default(session, points, session.all_shapes(), kPoolRounds, session.options.seed);

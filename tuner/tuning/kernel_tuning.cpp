@@ -8,19 +8,21 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace flashwright {
 namespace {
 
 // Rows that nothing was measured for say nothing; they must not replace what an earlier run measured.
-void drop_unmeasured(const TuningSession &session, std::vector<TunedRow> &rows) {
-    const auto unmeasured =
-        std::stable_partition(rows.begin(), rows.end(), [](const TunedRow &r) { return r.pairs > 0; });
-    for (auto row = unmeasured; row != rows.end(); ++row)
-        session.listener.warning(fmt::format("{}: budget too short for {}: nothing was compared", session.family.name(),
-                                             to_string(row->shape)));
-    rows.erase(unmeasured, rows.end());
+void drop_unmeasured(const TuningSession &session, TunedKernel &kernel) {
+    std::vector<TunedRow> measured;
+    for (const TunedRow &row : kernel.rows) {
+        if (row.pairs > 0) {
+            measured.push_back(row);
+        } else if (!kernel.interrupted && !kernel.all_failed) {
+            session.listener.warning(fmt::format("{}: budget too short for {}: nothing was compared",
+                                                 session.family.name(), to_string(row.shape)));
+        }
+    }
+    kernel.rows = measured;
 }
 
 }  // namespace
@@ -45,7 +47,7 @@ TunedKernel tune_kernel(const TuneOptions &options, const KernelFamily &family, 
     result.tried = session.history.order().size();
     result.failures = session.failures;
     result.all_failed = result.tried > 1 && session.contestants.size() <= 1;
-    if (!result.interrupted && !result.all_failed) drop_unmeasured(session, result.rows);
+    drop_unmeasured(session, result);
     for (const TunedRow &row : result.rows) result.tiles.push_back(session.tiles(row.point));
     return result;
 }
