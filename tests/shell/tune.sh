@@ -56,6 +56,10 @@ case $fault in
     sleep) exec sleep 1000 ;;
     garbage) echo "no object" >"$out/candidate.o" ;;
     fail) echo "error: it does not compile" >&2; exit 1 ;;
+    late)
+        "$real" "$@" && objcopy --redefine-sym flashwright_candidate=real_candidate "$out/candidate.o" &&
+            ld -r -o "$out/late.o" "$out/candidate.o" "$work/late.o" && mv "$out/late.o" "$out/candidate.o"
+        exit ;;
     *) exec cp "$objects/${kind}_$fault.o" "$out/candidate.o" ;;
 esac
 SCRIPT
@@ -172,6 +176,36 @@ says stderr "error: " "the default"
 rm spoil-default
 : >faults
 
+# A candidate that crashes in the finals is named, and the others go on; on another shape it is tried again.
+cat >late.s <<'ASSEMBLER'
+.globl flashwright_candidate
+flashwright_candidate:
+    incq calls(%rip)
+    cmpq $6000, calls(%rip)
+    jl real_candidate
+    ud2
+.data
+calls: .quad 0
+.section .note.GNU-stack,"",@progbits
+ASSEMBLER
+if as late.s -o late.o && command -v objcopy >/dev/null; then
+    echo late >faults
+    export XDG_CACHE_HOME=$work/cache4
+    tune 0 --output finals.json --candidates 4 --strategy random
+    "$FLASHWRIGHT_BIN" tune --dtype f32 --isa avx2 --shape 1,2,2,64,96,40 --output finals.json --candidates 4 \
+        --strategy random --resume >stdout 2>stderr </dev/null || fail "--resume on another shape: $(tail -n 3 stderr)"
+    python3 - <<'PYTHON' || fail "a crash in the finals"
+import json
+crashes = [r["x_shape"] for r in json.load(open("finals.t4.json"))["results"] if r["x_verdict"] == "crash"]
+assert sorted(crashes) == ["1,2,2,64,64,40", "1,2,2,64,96,40"], crashes
+assert all(row["pairs"] > 0 for row in json.load(open("finals.json"))["kernels"][0]["table"])
+PYTHON
+    export XDG_CACHE_HOME=$work/cache
+else
+    echo "[SKIP] no binutils: a crash in the finals is not tested"
+fi
+: >faults
+
 # Nothing was compared: an error, and what an earlier run measured stays.
 tune 1 --output winners.json --candidates 1
 says stderr "budget too short for 1,2,2,64,64,40" "nothing was compared"
@@ -197,6 +231,7 @@ wait $pid || code=$?
 
 # kill -9 of whole runs at random moments: each leaves no winners file, the one before or a whole one, and no process; the
 # run that goes on ends right.
+# shellcheck disable=SC2054 # the commas are of SHAPE
 killed=(tune --dtype f32 --isa avx2 --shape 1,2,2,64,64,40 --output killed.json --candidates 10 --only row_vectors=3
         --only block_q=24 --only tile_d=8 --only tile_k=4 --only tile_v=4 --resume)
 whole() {

@@ -74,7 +74,8 @@ void check_only(const TuneOptions &options, const std::vector<KernelFamily> &fam
             throw std::invalid_argument(fmt::format("only: expected one of {}, got {}", fmt::join(names, ", "), name));
     }
     for (const KernelFamily &family : families) {
-        if (search_space(family.space(), family.machine(), {}, family.default_tiles, options.only).size() == 1)
+        if (!options.only.empty() &&
+            search_space(family.space(), family.machine(), {}, family.default_tiles, options.only).size() == 1)
             throw std::invalid_argument(
                 fmt::format("only: expected values of some choice of tiles of {} besides the default", family.name()));
     }

@@ -24,7 +24,6 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr int kSchemaVersion = 1;
 constexpr const char *kProtocol = "duel-1";
 
 // As printed: six digits say more than was measured.
@@ -155,7 +154,7 @@ nlohmann::ordered_json winners_json(const std::vector<TunedKernel> &kernels, con
         list.push_back(kernel_json(kernel));
         for (const TunedRow &row : kernel.rows) noise = std::max(noise, row.noise_floor);
     }
-    return {{"schema_version", kSchemaVersion},
+    return {{"schema_version", kWinnersVersion},
             {"machine", machine_json()},
             {"toolchain", toolchain_json(generator)},
             {"kernels", list},

@@ -16,7 +16,6 @@ namespace {
 using nlohmann::ordered_json;
 using Names = std::set<std::string>;
 
-constexpr int kSchemaVersion = 1;
 constexpr std::int64_t kLargestTile = 65536, kLargestExtent = std::int64_t{1} << 30;
 
 const Names kOps = {"forward", "backward", "merge", "step"}, kDtypes = {"f32", "f64"};
@@ -73,6 +72,9 @@ void check_variant(const ordered_json &kernel, const ordered_json &variant) {
     static const std::regex form("[a-z][a-z0-9]*");
     if (!variant.is_object() || !std::regex_match(variant.at("id").get_ref<const std::string &>(), form))
         throw std::runtime_error("id: expected a lower-case letter, then lower-case letters and digits");
+    const auto portable = variant.find("portable");
+    if (portable != variant.end() && !portable->is_boolean())
+        throw std::runtime_error("portable: expected a truth value");
     check_tiles(kernel, variant);
 }
 
@@ -134,9 +136,9 @@ bool same_kernel(const nlohmann::ordered_json &a, const nlohmann::ordered_json &
 
 nlohmann::ordered_json usable_part(const nlohmann::ordered_json &file, std::vector<std::string> *problems) {
     if (!file.is_object()) throw std::runtime_error("expected a JSON object");
-    if (file.at("schema_version") != kSchemaVersion)
+    if (file.at("schema_version") != kWinnersVersion)
         throw std::runtime_error(
-            fmt::format("schema_version is {}, expected {}", file["schema_version"].dump(), kSchemaVersion));
+            fmt::format("schema_version is {}, expected {}", file["schema_version"].dump(), kWinnersVersion));
     if (!file.at("machine").is_object()) throw std::runtime_error("machine: expected an object");
     if (!file.at("kernels").is_array()) throw std::runtime_error("kernels: expected an array");
     ordered_json usable = file;

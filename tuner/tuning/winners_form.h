@@ -8,6 +8,8 @@
 
 namespace flashwright {
 
+constexpr int kWinnersVersion = 1;  // of the schema
+
 // Whether two rows are of one shape, and two entries of one kernel, however they are written.
 bool same_shape(const nlohmann::ordered_json &a, const nlohmann::ordered_json &b);
 bool same_kernel(const nlohmann::ordered_json &a, const nlohmann::ordered_json &b);
