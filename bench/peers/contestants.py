@@ -108,16 +108,19 @@ class OnnxRuntime:
             model.SerializeToString(), self.options, ["CPUExecutionProvider"]
         )
         binding = session.io_binding()
-        value = self.ort.OrtValue.ortvalue_from_numpy
-        for name, array in given.items():
-            binding.bind_ortvalue_input(name, value(array))
-        for name, array in outputs.items():
-            binding.bind_ortvalue_output(name, value(array))
-
-        def read(_):
-            return [results(binding.get_outputs()[0].numpy())]
-
-        return Call(lambda: session.run_with_iobinding(binding), read, operator)
+        values = {
+            name: self.ort.OrtValue.ortvalue_from_numpy(array)
+            for name, array in (given | outputs).items()
+        }
+        for name in given:
+            binding.bind_ortvalue_input(name, values[name])
+        for name in outputs:
+            binding.bind_ortvalue_output(name, values[name])
+        return Call(
+            lambda: session.run_with_iobinding(binding),
+            lambda _: [results(values["out"].numpy())],
+            operator,
+        )
 
 
 class OpenVino:
