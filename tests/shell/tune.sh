@@ -231,8 +231,7 @@ wait $pid || code=$?
 
 # kill -9 of whole runs at random moments: each leaves no winners file, the one before or a whole one, and no process; the
 # run that goes on ends right.
-# shellcheck disable=SC2054 # the commas are of SHAPE
-killed=(tune --dtype f32 --isa avx2 --shape 1,2,2,64,64,40 --output killed.json --candidates 10 --only row_vectors=3
+killed=(tune --dtype f32 --isa avx2 --shape "1,2,2,64,64,40" --output killed.json --candidates 10 --only row_vectors=3
         --only block_q=24 --only tile_d=8 --only tile_k=4 --only tile_v=4 --resume)
 whole() {
     python3 - killed.json <<'PYTHON'
