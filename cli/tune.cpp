@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -177,8 +178,11 @@ void run_tune(TuneArguments &arguments) {
         for (const TunedKernel &kernel : outcome.kernels) print_kernel(kernel);
     }
     if (outcome.written && !arguments.json) {
-        fmt::print("Winners in {}, all results in {}. To build with them: cmake -DFLASHWRIGHT_CONFIG={} …\n",
-                   options.output, outcome.results_path, options.output);
+        fmt::print(
+            "Rows in {}, all results in {}. To build with them, in the source folder:\n"
+            "  build/venv/bin/cmake --preset release -DFLASHWRIGHT_CONFIG={}\n"
+            "  build/venv/bin/cmake --build --preset release\n",
+            options.output, outcome.results_path, std::filesystem::absolute(options.output).string());
     }
     std::fflush(stdout);  // before an interrupt ends the program
     if (!outcome.failure.empty()) throw std::runtime_error(outcome.failure);

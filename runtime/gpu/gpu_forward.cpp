@@ -244,7 +244,10 @@ flashwright_status flashwright_gpu_available(const char *backend) {
     buffer.dim = &dimension;
     const int result = halide_device_malloc(call.context(), &buffer, device);
     if (result == halide_error_code_success) halide_device_free(call.context(), &buffer);
-    return call.status(result);
+    flashwright_status answer = call.status(result);
+    // Where there is no driver Halide says that memory could not be had.
+    if (failed(answer)) answer.code = FLASHWRIGHT_DEVICE_ERROR;
+    return answer;
 }
 
 flashwright_status flashwright_gpu_forward(const flashwright_forward_args *args, const char *backend,

@@ -36,8 +36,10 @@ flashwright_status validate_execution(const flashwright_execution *given, flashw
     if (execution->threads == 0) {
         execution->threads = flashwright_default_threads();
         if (execution->threads == 0) {
+            const char *text = std::getenv("FLASHWRIGHT_THREADS");
             return make_status(FLASHWRIGHT_INVALID_ARGUMENT,
-                               "environment variable FLASHWRIGHT_THREADS: expected a number from 1 to %d", kMaxThreads);
+                               "environment variable FLASHWRIGHT_THREADS: expected a number from 1 to %d, got '%s'",
+                               kMaxThreads, text != nullptr ? text : "");
         }
     }
     if (execution->key_block < 0) {

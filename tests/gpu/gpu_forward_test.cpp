@@ -53,7 +53,9 @@ class GpuForward : public ::testing::Test {
  protected:
     void SetUp() override {
         const flashwright_status status = flashwright_gpu_available(backend());
-        if (status.code != FLASHWRIGHT_OK) GTEST_SKIP() << "no device: " << status.message;
+        if (status.code == FLASHWRIGHT_OK) return;
+        ASSERT_EQ(status.code, FLASHWRIGHT_DEVICE_ERROR) << status.message;
+        GTEST_SKIP() << "no device: " << status.message;
     }
 };
 
