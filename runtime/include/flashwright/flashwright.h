@@ -8,8 +8,9 @@
  *   - Inputs may have any strides, also 0 and negative ones, and may overlap each other. Outputs must not overlap
  *     themselves, each other, or an input (merge and step accept an output that is identical to its input).
  *   - Every call checks all its arguments first. On any status but FLASHWRIGHT_OK no output was written.
- *   - Lengths go up to 2^30, head dimensions up to 2^24. The keys or values of one head, and the rows that a kernel takes at
- *     once of any other tensor, must span less than 2^31 elements; strides between heads and batch entries may pass it.
+ *   - Lengths go up to 2^30, head dimensions up to 2^24. The keys or values of one head, and the rows that a kernel
+ * takes at once of any other tensor, must span less than 2^31 elements; strides between heads and batch entries may
+ * pass it.
  *   - Nothing here prints, aborts or throws. All functions may be called from several threads at once.
  *   - The algorithm is the blocked online softmax of Dao et al., "FlashAttention" (2022), section 3.1 and appendix B.
  */
