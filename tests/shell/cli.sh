@@ -2,16 +2,10 @@
 # The program from outside: its results, exit codes, messages and files.
 set -uo pipefail
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/support/shell.sh
+. "$(dirname "$0")/../support/shell.sh"
 cd "$work" || exit 1
 data=$FLASHWRIGHT_SOURCE_DIR/examples/data/minilm
-failures=0
-
-fail() {
-    echo "FAILED: $*"
-    failures=$((failures + 1))
-}
 
 # expect CODE ARGUMENT...: runs the program; standard output and error go to ./stdout and ./stderr.
 expect() {
@@ -20,13 +14,6 @@ expect() {
     "$FLASHWRIGHT_BIN" "$@" >stdout 2>stderr </dev/null || code=$?
     [ "$code" -eq "$expected" ] || fail "$*: exit code $code, expected $expected: $(tail -n 2 stderr)"
     if [ "$expected" -ne 0 ] && ! grep -q '^error: ' stderr; then fail "$*: no 'error:' in: $(cat stderr)"; fi
-}
-
-# says FILE TEXT...
-says() {
-    local file=$1 text
-    shift
-    for text in "$@"; do grep -qF -- "$text" "$file" || fail "'$text' is not in $file: $(cat "$file")"; done
 }
 
 absent() {

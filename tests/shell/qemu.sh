@@ -2,28 +2,18 @@
 # A reduced table of the tests under emulated older processors: the kernels those can run are right, the widest of them is
 # chosen, and what the processor lacks is an error text, never SIGILL.
 set -euo pipefail
+# shellcheck source=tests/support/shell.sh
+. "$(dirname "$0")/../support/shell.sh"
 
 qemu=$(command -v qemu-x86_64 || command -v qemu-x86_64-static || true)
-if [ -z "$qemu" ]; then
-    echo "skipped: qemu-x86_64 is not installed"
-    exit 77
-fi
+[ -n "$qemu" ] || skip "qemu-x86_64 is not installed"
 
 # Sanitizers cannot run under emulation.
 if grep -qa __asan_init "$FLASHWRIGHT_TESTS" || grep -qa __tsan_init "$FLASHWRIGHT_TESTS"; then
-    echo "skipped: built with a sanitizer; the release preset runs this"
-    exit 77
+    skip "built with a sanitizer; the release preset runs this"
 fi
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 data=$FLASHWRIGHT_SOURCE_DIR/examples/data/minilm
-failures=0
-
-fail() {
-    echo "FAILED: $*"
-    failures=$((failures + 1))
-}
 
 # check CPU EXPECTED_ISA BETTER_ISA...
 check() {

@@ -2,17 +2,11 @@
 # Configuring with winners files: a good one joins the defaults; one that cannot be used is named once, and the defaults serve.
 set -uo pipefail
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/support/shell.sh
+. "$(dirname "$0")/../support/shell.sh"
 cd "$work" || exit 1
-failures=0
-[ -n "${FLASHWRIGHT_CMAKE:-}" ] || exit 77
+[ -n "${FLASHWRIGHT_CMAKE:-}" ] || skip "FLASHWRIGHT_CMAKE names no CMake"
 generator=$(dirname "$FLASHWRIGHT_BIN")/flashwright_generate.json
-
-fail() {
-    echo "FAILED: $*"
-    failures=$((failures + 1))
-}
 
 python3 - "$generator" <<'PYTHON'
 import copy, json, re, sys
