@@ -1,4 +1,5 @@
 // What the build holds, what can run here, and which of it is chosen.
+#include "../runtime/src/kernel_abi.h"
 #include "support/kernels.h"
 
 #include <gtest/gtest.h>
@@ -178,6 +179,12 @@ TEST(Registry, PlainCallsTakeKernelsWithoutTerms) {
         EXPECT_EQ(std::string(flashwright_kernel(kernel).terms).empty(), problem == &plain);
         EXPECT_FALSE(flashwright_kernel(kernel).portable);
     }
+}
+
+// So that what the tuner measured of a candidate holds for the kernel as it is linked.
+TEST(Registry, KernelsStartAtACacheLine) {
+    for (int i = 0; i < kKernelCount; i++)
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(kKernels[i].forward) % 64, 0U) << kKernels[i].name;
 }
 
 }  // namespace flashwright::test

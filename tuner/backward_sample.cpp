@@ -5,7 +5,8 @@
 
 namespace flashwright {
 
-BackwardSample::BackwardSample(const ShapeSpec &shape, flashwright_dtype dtype) : forward_(shape, dtype) {
+BackwardSample::BackwardSample(const ShapeSpec &shape, flashwright_dtype dtype, std::uint32_t placement)
+    : forward_(shape, dtype, placement) {
     const flashwright_forward_args &forward = forward_.args();
     flashwright_backward_args_init(&args_);
     args_.q = args_.dq = forward.q;
@@ -14,7 +15,7 @@ BackwardSample::BackwardSample(const ShapeSpec &shape, flashwright_dtype dtype) 
     args_.out = args_.dout = forward.out;
     args_.softmax_lse = contiguous_tensor(dtype, {shape.batch, shape.num_heads, shape.seqlen_q});
     args_.score = forward.score;
-    memory_ = allocate_tensors({&args_.softmax_lse, &args_.dout, &args_.dq, &args_.dk, &args_.dv});
+    memory_ = allocate_tensors({&args_.softmax_lse, &args_.dout, &args_.dq, &args_.dk, &args_.dv}, placement);
 }
 
 void BackwardSample::fill() {

@@ -5,13 +5,15 @@
 #include "forward_sample.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 namespace flashwright {
 
 class BackwardSample {
  public:
-    BackwardSample(const ShapeSpec &shape, flashwright_dtype dtype);  // contents are undefined until fill()
+    // Contents are undefined until fill(). `placement` as for allocate_tensors.
+    BackwardSample(const ShapeSpec &shape, flashwright_dtype dtype, std::uint32_t placement = 0);
     void fill();  // Q, K, V as ForwardSample, dO with s = 4; out and softmax_lse by forward
     const flashwright_backward_args &args() const { return args_; }
 

@@ -1,11 +1,12 @@
 #include "contiguous_tensor.h"
 
 #include <algorithm>
+#include <random>
 
 namespace flashwright {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kAlignment = 64, kPage = 4096, kMallocAlignment = 16;
 
 std::size_t padded_bytes(const flashwright_tensor &tensor) {
     const std::size_t element_size = tensor.dtype == FLASHWRIGHT_F64 ? sizeof(double) : sizeof(float);
@@ -45,17 +46,21 @@ flashwright_tensor contiguous_tensor(flashwright_dtype dtype, std::initializer_l
     return tensor;
 }
 
-std::unique_ptr<std::byte[]> allocate_tensors(std::initializer_list<flashwright_tensor *> tensors) {
+std::unique_ptr<std::byte[]> allocate_tensors(std::initializer_list<flashwright_tensor *> tensors,
+                                              std::uint32_t placement) {
+    const std::size_t room = placement == 0 ? 0 : kPage;
     std::size_t bytes = kAlignment;
     for (const flashwright_tensor *tensor : tensors) {
-        bytes += padded_bytes(*tensor);
+        bytes += padded_bytes(*tensor) + room;
     }
     std::unique_ptr<std::byte[]> memory(new std::byte[bytes]);
     void *place = memory.get();
     std::align(kAlignment, bytes - kAlignment, place, bytes);
+    std::mt19937 random(placement);
     for (flashwright_tensor *tensor : tensors) {
-        tensor->data = place;
-        place = static_cast<std::byte *>(place) + padded_bytes(*tensor);
+        const std::size_t offset = room == 0 ? 0 : random() % (room / kMallocAlignment) * kMallocAlignment;
+        tensor->data = static_cast<std::byte *>(place) + offset;
+        place = static_cast<std::byte *>(place) + padded_bytes(*tensor) + room;
     }
     return memory;
 }

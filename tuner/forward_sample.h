@@ -5,13 +5,15 @@
 #include "shape_spec.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 namespace flashwright {
 
 class ForwardSample {
  public:
-    ForwardSample(const ShapeSpec &shape, flashwright_dtype dtype);  // contents are undefined until fill()
+    // Contents are undefined until fill(). `placement` as for allocate_tensors.
+    ForwardSample(const ShapeSpec &shape, flashwright_dtype dtype, std::uint32_t placement = 0);
     void fill();  // g(n, s) = (((37n + 101s + 13) mod 97) - 48) / 32, exact in every dtype; s = 1, 2, 3 for Q, K, V
     const flashwright_forward_args &args() const { return args_; }
     const ShapeSpec &shape() const { return shape_; }

@@ -6,12 +6,9 @@
 #include "statistics.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <stdexcept>
-#include <system_error>
 
 namespace flashwright {
 namespace {
@@ -37,35 +34,15 @@ void record_default(TuningSession &session, const Build &build, const CheckResul
 }
 
 // Once more where it fails: what the machine did once it need not do again.
-PairTimes preflight(TuningSession &session, const Contestant &twin, int shape) {
+PairTimes preflight(TuningSession &session, int shape) {
     PairTimes times;
     for (int attempt = 0; attempt < 2; ++attempt) {
-        times = session.trials.pairs(session.anchor(), {twin}, shape, kPreflightPairs);
+        times = session.trials.pairs(session.anchor(), {session.anchor()}, shape, kPlacements);
         if (times.fault.verdict == Verdict::ok || times.fault.verdict == Verdict::interrupted) return times;
     }
     expect_ok(session, times.fault);
     return times;
 }
-
-// A copy of the default's object, which is another to the loader.
-class Twin {
- public:
-    explicit Twin(const Contestant &anchor) : contestant_(anchor) {
-        contestant_.shared_object += fmt::format(".twin{}", getpid());
-        std::filesystem::copy_file(anchor.shared_object, contestant_.shared_object,
-                                   std::filesystem::copy_options::overwrite_existing);
-    }
-    ~Twin() {
-        std::error_code gone;
-        std::filesystem::remove(contestant_.shared_object, gone);
-    }
-    Twin(const Twin &) = delete;
-    Twin &operator=(const Twin &) = delete;
-    const Contestant &contestant() const { return contestant_; }
-
- private:
-    Contestant contestant_;
-};
 
 }  // namespace
 
@@ -94,14 +71,13 @@ void prepare_default(TuningSession &session) {
 }
 
 void measure_noise(TuningSession &session) {
-    const Twin twin(session.anchor());
     nlohmann::json entry = session.kernel_entry();
     entry["noise_floor"] = nlohmann::json::object();
     for (std::size_t s = 0; s < session.shapes() && !session.stopped(); ++s) {
         session.step("noise floor of " + session.shape_name(s));
         const double wall = wall_seconds();
-        const double expected = 4.0 * (kPreflightPairs + 1) * std::max(session.default_seconds[s], 3e-3);
-        const PairTimes times = preflight(session, twin.contestant(), static_cast<int>(s));
+        const double expected = 4.0 * kPlacements * (kPairs + 1) * std::max(session.default_seconds[s], 3e-3);
+        const PairTimes times = preflight(session, static_cast<int>(s));
         if (times.fault.verdict == Verdict::interrupted) break;
         session.busy = std::clamp((wall_seconds() - wall) / expected, session.busy, 10.0);
         const Interval interval = median_interval(times.log_ratios[0]);

@@ -6,7 +6,13 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
 #include <stdexcept>
 
 // What the candidates' calls for scratch memory are renamed to: the runtime's own names are hidden in this program.
@@ -23,13 +29,31 @@ int candidate_scratch_free(void *context, void *block) { return flashwright_scra
 }
 
 namespace flashwright {
+namespace {
+
+std::runtime_error cannot_be_loaded(const std::string &why) {
+    return std::runtime_error(fmt::format("cannot be loaded: {}", why));
+}
+
+// A copy in memory of its own, which only this process knows.
+std::string private_copy(const std::string &path) {
+    std::ostringstream file;
+    file << std::ifstream(path, std::ios::binary).rdbuf();
+    const std::string content = file.str();
+    const int copy = memfd_create("candidate", 0);
+    if (copy < 0 || write(copy, content.data(), content.size()) != static_cast<ssize_t>(content.size()))
+        throw cannot_be_loaded(std::strerror(errno));
+    return fmt::format("/proc/self/fd/{}", copy);
+}
+
+}  // namespace
 
 Candidate::Candidate(const std::string &shared_object, const CpuSimdTiles &tiles, const KernelFamily &family)
     : isa_(family.isa), kernel_{} {
     // Never unloaded: the process ends first.
-    void *library = dlopen(shared_object.c_str(), RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(private_copy(shared_object).c_str(), RTLD_NOW | RTLD_LOCAL);
     void *symbol = library != nullptr ? dlsym(library, kCandidateSymbol) : nullptr;
-    if (symbol == nullptr) throw std::runtime_error(fmt::format("cannot be loaded: {}", dlerror()));
+    if (symbol == nullptr) throw cannot_be_loaded(dlerror());
     kernel_.name = kCandidateSymbol;
     kernel_.dtype = family.element_type();
     kernel_.isa = isa_.c_str();

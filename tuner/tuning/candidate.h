@@ -1,4 +1,6 @@
-// A built candidate, loaded into this process, which is a child made for that.
+// A built candidate, loaded into this process, which is a child made for that. Each is a copy of the file in pages of
+// its own: a kernel's speed depends by a percent or two on the physical pages that its code happens to get, and the
+// page cache would hand out the same ones every time.
 #pragma once
 
 #include "flashwright/flashwright.h"

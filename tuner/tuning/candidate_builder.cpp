@@ -107,7 +107,7 @@ class CandidateBuilder::Job {
     bool ended() {
         if (done_) return true;
         if (!program_) {
-            if (fs::exists(entry_ / "build.json")) return finish();
+            if (kept()) return true;
             scratch_ = fmt::format("{}.{}", entry_.string(), getpid());
             fs::remove_all(scratch_);
             fs::create_directories(scratch_);
@@ -147,23 +147,33 @@ class CandidateBuilder::Job {
 
     bool keep() {
         const nlohmann::json facts = {{"seconds", build_.seconds},
-                                      {"object_hash", hash_of(content_of(scratch_ / "candidate.o"))}};
+                                      {"object_hash", hash_of(content_of(scratch_ / "candidate.o"))},
+                                      {"shared_object_hash", hash_of(content_of(scratch_ / "candidate.so"))}};
         fs::remove(scratch_ / "candidate.o");
         fs::remove(scratch_ / "log");
         std::ofstream(scratch_ / "build.json") << facts << "\n";
         std::error_code taken;  // by another tuner, with the same content
         fs::rename(scratch_, entry_, taken);
         if (taken) fs::remove_all(scratch_);
-        return finish();
+        if (!kept()) build_.outcome = {ChildEnd::failed, "the build cache lost it", build_.seconds};
+        return done_ = true;
     }
 
-    bool finish() {
+    // Takes the entry if it is there, and removes one that a full disk or a lost machine has cut.
+    bool kept() {
         const auto facts = nlohmann::json::parse(content_of(entry_ / "build.json"), nullptr, false);
-        build_.shared_object = (entry_ / "candidate.so").string();
-        if (facts.is_object()) {
-            build_.object_hash = facts.value("object_hash", "");
-            build_.seconds = facts.value("seconds", 0.0);
+        const fs::path shared_object = entry_ / "candidate.so";
+        try {
+            if (facts.at("shared_object_hash") != hash_of(content_of(shared_object)))
+                throw std::runtime_error("damaged");
+            build_.object_hash = facts.at("object_hash");
+            build_.seconds = facts.at("seconds");
+        } catch (const std::exception &) {
+            std::error_code gone;
+            fs::remove_all(entry_, gone);
+            return false;
         }
+        build_.shared_object = shared_object.string();
         return done_ = true;
     }
 

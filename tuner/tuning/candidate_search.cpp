@@ -28,7 +28,7 @@ std::vector<std::size_t> starts(const TuningSession &session, const std::vector<
 
 double finals_seconds(const TuningSession &session) {
     const double halving = 4.0 * kFinalists * kHalvingRounds, pool = kDuellists * kPoolRounds * 2.0;
-    const double duel = 4.0 * kDuelPairs * kDuellists;
+    const double duel = 4.0 * kPlacements * (kPairs + 1) * kDuellists;
     double samples = 0;  // one of each shape
     for (const double seconds : session.default_seconds) samples += std::max(seconds, 4e-3);
     return (halving + pool + duel) * session.busy * samples;

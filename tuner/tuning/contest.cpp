@@ -57,11 +57,12 @@ RoundTimes timed_beside_default(TuningSession &session, std::vector<std::size_t>
     return times;
 }
 
-PairTimes paired_with_default(TuningSession &session, std::vector<std::size_t> &points, int shape, int pairs) {
+PairTimes paired_with_default(TuningSession &session, std::vector<std::size_t> &points, int shape,
+                              std::uint32_t placements) {
     const auto compare = [&](const std::vector<std::size_t> &field) {
         std::vector<Contestant> contestants;
         for (const std::size_t point : field) contestants.push_back(session.contestants.at(point));
-        return session.trials.pairs(session.anchor(), contestants, shape, pairs);
+        return session.trials.pairs(session.anchor(), contestants, shape, placements);
     };
     PairTimes times;
     while (!points.empty()) {

@@ -40,7 +40,7 @@ std::vector<TunedRow> judge(const TuningSession &session, std::size_t shape, con
         row.ratio = std::exp(hodges_lehmann(log_ratios[i]));
         row.interval = {std::exp(logs.low), std::exp(logs.high)};
         row.p = p_values[i];
-        row.pairs = static_cast<int>(log_ratios[i].size());
+        row.pairs = static_cast<int>(log_ratios[i].size()) * kPairs;
         row.win = row.p < kSignificance && row.interval.high < 1 - least_gain(session, shape);
         judged.push_back(row);
     }
@@ -91,7 +91,7 @@ TunedRow duel(TuningSession &session, std::size_t shape, std::vector<std::size_t
     TunedRow row = default_row(session, shape);
     if (points.empty()) return row;
     session.step("duel on " + session.shape_name(shape));
-    const PairTimes times = paired_with_default(session, points, static_cast<int>(shape), kDuelPairs);
+    const PairTimes times = paired_with_default(session, points, static_cast<int>(shape), kPlacements);
     if (points.empty() || session.stopped()) return row;
     const std::vector<TunedRow> judged = judge(session, shape, points, times.log_ratios);
     std::vector<TunedRow> winners;

@@ -14,7 +14,10 @@ constexpr double kTimedOperations = 1e9;  // heads beyond this much work only re
 
 class TimedForward : public TimedProblem {
  public:
-    TimedForward(const ShapeSpec &shape, flashwright_dtype dtype) : problem_(shape, dtype) { problem_.fill(); }
+    TimedForward(const ShapeSpec &shape, flashwright_dtype dtype, std::uint32_t placement)
+        : problem_(shape, dtype, placement) {
+        problem_.fill();
+    }
     void run(const Candidate &candidate) const override { candidate.forward(problem_.args(), true); }
 
  private:
@@ -23,7 +26,10 @@ class TimedForward : public TimedProblem {
 
 class TimedBackward : public TimedProblem {
  public:
-    TimedBackward(const ShapeSpec &shape, flashwright_dtype dtype) : problem_(shape, dtype) { problem_.fill(); }
+    TimedBackward(const ShapeSpec &shape, flashwright_dtype dtype, std::uint32_t placement)
+        : problem_(shape, dtype, placement) {
+        problem_.fill();
+    }
     void run(const Candidate &candidate) const override { candidate.backward(problem_.args()); }
 
  private:
@@ -32,9 +38,10 @@ class TimedBackward : public TimedProblem {
 
 }  // namespace
 
-std::unique_ptr<TimedProblem> make_timed_problem(const KernelFamily &family, const ShapeSpec &shape) {
-    if (family.op == "backward") return std::make_unique<TimedBackward>(shape, family.element_type());
-    return std::make_unique<TimedForward>(shape, family.element_type());
+std::unique_ptr<TimedProblem> make_timed_problem(const KernelFamily &family, const ShapeSpec &shape,
+                                                 std::uint32_t placement) {
+    if (family.op == "backward") return std::make_unique<TimedBackward>(shape, family.element_type(), placement);
+    return std::make_unique<TimedForward>(shape, family.element_type(), placement);
 }
 
 ShapeSpec timed_shape(const KernelFamily &family, ShapeSpec shape) {

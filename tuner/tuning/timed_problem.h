@@ -17,8 +17,9 @@ class TimedProblem {
     virtual void run(const Candidate &candidate) const = 0;
 };
 
-// With its inputs filled.
-std::unique_ptr<TimedProblem> make_timed_problem(const KernelFamily &family, const ShapeSpec &shape);
+// With its inputs filled. Tensors lie where the seed `placement` says.
+std::unique_ptr<TimedProblem> make_timed_problem(const KernelFamily &family, const ShapeSpec &shape,
+                                                 std::uint32_t placement);
 
 // Fewer heads where that is enough work.
 ShapeSpec timed_shape(const KernelFamily &family, ShapeSpec shape);

@@ -2,6 +2,8 @@
 
 #include "candidate.h"
 #include "clocks.h"
+#include "protocol.h"
+#include "statistics.h"
 #include "text.h"
 #include "timed_problem.h"
 
@@ -40,12 +42,13 @@ Record record(RecordKind kind, std::size_t candidate, int shape = -1, double val
 // The problems of the shapes, in the child, filled on first use.
 class Trials::Stage {
  public:
-    Stage(const Trials &trials, std::vector<int> calls)
-        : trials_(trials), calls_(std::move(calls)), problems_(trials.timed_shapes_.size()) {}
+    Stage(const Trials &trials, std::vector<int> calls, std::uint32_t placement)
+        : trials_(trials), calls_(std::move(calls)), placement_(placement), problems_(trials.timed_shapes_.size()) {}
 
     // Thread-CPU seconds of one call.
     double sample(const Candidate &candidate, std::size_t shape) {
-        if (!problems_[shape]) problems_[shape] = make_timed_problem(trials_.family_, trials_.timed_shapes_[shape]);
+        if (!problems_[shape])
+            problems_[shape] = make_timed_problem(trials_.family_, trials_.timed_shapes_[shape], placement_);
         const TimedProblem &problem = *problems_[shape];
         const int calls = calls_[shape];
         const double seconds = time_of(1, [&] {
@@ -57,6 +60,7 @@ class Trials::Stage {
  private:
     const Trials &trials_;
     std::vector<int> calls_;
+    std::uint32_t placement_;
     std::vector<std::unique_ptr<TimedProblem>> problems_;
 };
 
@@ -109,7 +113,7 @@ void Trials::check_and_time(const Candidate &candidate, const std::vector<double
         parent.send(record(error <= 1 ? kChecked : kWrong, 0, shape_of_problem(i), error, name));
         if (!(error <= 1)) return;
     }
-    Stage stage(*this, std::vector<int>(timed_shapes_.size(), 1));
+    Stage stage(*this, std::vector<int>(timed_shapes_.size(), 1), 0);
     for (std::size_t shape = 0; shape < timed_shapes_.size(); ++shape) {
         const std::string name = to_string(timed_shapes_[shape]);
         const int number = static_cast<int>(shape);
@@ -176,7 +180,7 @@ void Trials::run_rounds(const std::vector<Contestant> &contestants, const std::v
         parent.send(record(kBegins, i));
         loaded[i] = load(contestants[i]);
     }
-    Stage stage(*this, calls_);
+    Stage stage(*this, calls_, seed);
     std::mt19937 random(seed);
     std::vector<std::size_t> order = alive;
     for (const int shape : shapes) {
@@ -224,20 +228,20 @@ RoundTimes Trials::rounds(const std::vector<Contestant> &contestants, const std:
     return result;
 }
 
-void Trials::run_pairs(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape, int pairs,
-                       const RecordSender &parent) const {
+void Trials::run_pairs(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape,
+                       std::uint32_t placement, const RecordSender &parent) const {
     const std::size_t a = contestants.size();
     std::vector<std::unique_ptr<Candidate>> loaded;
     for (std::size_t i = 0; i <= a; ++i) {
         parent.send(record(kBegins, i, shape));
         loaded.push_back(load(i < a ? contestants[i] : anchor));
     }
-    Stage stage(*this, calls_);
+    Stage stage(*this, calls_, placement);
     const auto log_time = [&](std::size_t i) {
         parent.send(record(kBegins, i, shape));
         return std::log(stage.sample(*loaded[i], static_cast<std::size_t>(shape)));
     };
-    for (int pair = -1; pair < pairs; ++pair) {  // the first warms up
+    for (int pair = -1; pair < kPairs; ++pair) {  // the first warms up
         for (std::size_t b = 0; b < a; ++b) {
             const double a1 = log_time(a), b1 = log_time(b), b2 = log_time(b), a2 = log_time(a);
             if (pair >= 0) parent.send(record(kSample, b, shape, (b1 + b2 - a1 - a2) / 2));
@@ -245,22 +249,36 @@ void Trials::run_pairs(const Contestant &anchor, const std::vector<Contestant> &
     }
 }
 
-PairTimes Trials::pairs(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape, int pairs) {
+// False if something failed.
+bool Trials::add_placement(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape,
+                           std::uint32_t placement, PairTimes &times) {
+    std::vector<std::vector<double>> heard_ratios(contestants.size());
+    const ChildOutcome outcome =
+        run([&](const RecordSender &parent) { run_pairs(anchor, contestants, shape, placement, parent); },
+            [&](const Record &heard) {
+                times.failed = static_cast<std::size_t>(heard.candidate);
+                if (heard.kind == kSample) heard_ratios[times.failed].push_back(heard.value);
+            });
+    times.fault.verdict = verdict_of(outcome.end);
+    times.fault.detail = "while it was compared: " + outcome.detail;
+    times.fault.shape = shape;
+    for (std::size_t i = 0; i < contestants.size() && times.fault.verdict == Verdict::ok; ++i) {
+        if (heard_ratios[i].size() == static_cast<std::size_t>(kPairs)) {
+            times.log_ratios[i].push_back(median(heard_ratios[i]));
+        } else {
+            times.fault.verdict = Verdict::crash;  // its process ended of its own accord
+            times.failed = i;
+        }
+    }
+    return times.fault.verdict == Verdict::ok;
+}
+
+PairTimes Trials::pairs(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape,
+                        std::uint32_t placements) {
     PairTimes result;
     result.log_ratios.resize(contestants.size());
-    const ChildOutcome outcome =
-        run([&](const RecordSender &parent) { run_pairs(anchor, contestants, shape, pairs, parent); },
-            [&](const Record &heard) {
-                result.failed = static_cast<std::size_t>(heard.candidate);
-                if (heard.kind == kSample) result.log_ratios[result.failed].push_back(heard.value);
-            });
-    result.fault.verdict = verdict_of(outcome.end);
-    result.fault.detail = "while it was compared: " + outcome.detail;
-    result.fault.shape = shape;
-    for (std::size_t i = 0; i < contestants.size() && result.fault.verdict == Verdict::ok; ++i) {
-        if (result.log_ratios[i].size() == static_cast<std::size_t>(pairs)) continue;
-        result.fault.verdict = Verdict::crash;  // its process ended of its own accord
-        result.failed = i;
+    for (std::uint32_t placement = 1; placement <= placements; ++placement) {
+        if (!add_placement(anchor, contestants, shape, placement, result)) break;
     }
     return result;
 }

@@ -38,9 +38,10 @@ struct RoundTimes {
 };
 
 struct PairTimes {
-    std::vector<std::vector<double>> log_ratios;  // [candidate][pair], of the candidate's time over the anchor's
-    CheckResult fault;                            // verdict ok where there was none
-    std::size_t failed = 0;                       // the candidate that ran then; their number: the anchor
+    // [candidate][placement], of the candidate's time over the anchor's, the median of the placement's pairs.
+    std::vector<std::vector<double>> log_ratios;
+    CheckResult fault;       // verdict ok where there was none
+    std::size_t failed = 0;  // the candidate that ran then; their number: the anchor
 };
 
 class Trials {
@@ -61,8 +62,11 @@ class Trials {
     RoundTimes rounds(const std::vector<Contestant> &contestants, const std::vector<int> &shapes, int rounds,
                       std::uint32_t seed);
 
-    // Pairs A B B A of the anchor (A) with each of the candidates, in turns.
-    PairTimes pairs(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape, int pairs);
+    // kPairs pairs A B B A of the anchor (A) with each of the candidates, in turns, in each of `placements` processes:
+    // what code and tensors gain or lose by where they lie in memory differs from process to process, and hardly
+    // within.
+    PairTimes pairs(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape,
+                    std::uint32_t placements);
 
  private:
     class Stage;
@@ -84,8 +88,10 @@ class Trials {
                         const RecordSender &parent) const;
     void run_rounds(const std::vector<Contestant> &contestants, const std::vector<std::size_t> &alive,
                     const std::vector<int> &shapes, int rounds, std::uint32_t seed, const RecordSender &parent) const;
-    void run_pairs(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape, int pairs,
-                   const RecordSender &parent) const;
+    void run_pairs(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape,
+                   std::uint32_t placement, const RecordSender &parent) const;
+    bool add_placement(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape,
+                       std::uint32_t placement, PairTimes &times);
 };
 
 }  // namespace flashwright

@@ -66,7 +66,7 @@ std::optional<VerifiedRow> verify_row(const KernelFamily &family, const ordered_
     result = trials.check(winner, {0});
     PairTimes times;
     if (result.verdict == Verdict::ok) {
-        times = trials.pairs(anchor, {winner}, 0, kDuelPairs);
+        times = trials.pairs(anchor, {winner}, 0, kPlacements);
         result = times.fault;
     }
     if (stop_requested()) return std::nullopt;
