@@ -15,6 +15,8 @@ for cpu in Nehalem Haswell; do
     say "The whole suite on an emulated $cpu"
     qemu-x86_64 -cpu $cpu build/release/bin/flashwright_tests
 done
+say "Candidates that are copies of the default"
+tests/statistics/identical_candidates.sh build/release/bin/flashwright
 say "A short tune, read by Kernel Tuner"
 python3 -m venv build/kernel-tuner
 build/kernel-tuner/bin/pip install --disable-pip-version-check --no-input -q kernel_tuner==1.5.0 jsonschema==4.26.0
