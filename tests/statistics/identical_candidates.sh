@@ -8,7 +8,7 @@ yes >/dev/null &
 trap 'kill %1; rm -rf "$work"' EXIT
 
 # From 128 keys on one block holds them all: these block_k differ in name alone.
-only=(--only block_k=256,384,512,1024)
+only=(--only "block_k=256,384,512,1024")
 tiles=$("$program" info --json | python3 -c '
 import json, sys
 info = json.load(sys.stdin)
