@@ -45,6 +45,10 @@ void replay(const ReplayOptions &options) {
             fmt::print("{} {} {} {}: {} recorded; how much slower than its best after {}, {} seeds\n", space.op,
                        space.dtype, space.isa, space.shape, space.trials.size(), limits_text(options.limits),
                        options.seeds);
+        if (!options.json && space.trials.size() <= options.limits.candidates)
+            fmt::print(
+                "  as many candidates are allowed as were recorded, so each strategy sees all of them; fewer "
+                "--candidates tell them apart\n");
         for (const std::string &strategy : options.strategies) {
             const std::vector<double> values = regrets(space, strategy, options, run.metadata);
             rows.push_back({{"op", space.op},

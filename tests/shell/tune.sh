@@ -127,6 +127,8 @@ for text in '<svg' 'What was decided' 'out of memory' 'signal 11'; do
 done
 "$FLASHWRIGHT_BIN" report gradient.t4.json -o report.html || fail "report of backward"
 grep -qF 'tile_q=' report.html || fail "tile_q is not in the report of backward"
+"$FLASHWRIGHT_BIN" replay winners.t4.json --seeds 1 --strategy random >stdout || fail "replay"
+says stdout "sees all of them"
 "$FLASHWRIGHT_BIN" replay winners.t4.json --seeds 3 --candidates 5 --json >stdout || fail "replay"
 python3 - <<'PYTHON' || fail "caches or replay"
 import glob, json
