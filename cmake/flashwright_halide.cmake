@@ -1,5 +1,6 @@
 # find_package(Halide) without Python's development headers: the package files that the wheel puts in the venv ask for
 # them, though nothing here needs them, and then forward to the ones found here.
+# FLASHWRIGHT_HALIDE_OPTIONAL: no error without it.
 foreach(package Halide HalideHelpers)
     foreach(prefix IN LISTS CMAKE_PREFIX_PATH)
         file(GLOB found "${prefix}/lib/python3*/site-packages/halide/lib64/cmake/${package}")
@@ -10,4 +11,8 @@ foreach(package Halide HalideHelpers)
     endforeach()
 endforeach()
 set(CMAKE_DISABLE_FIND_PACKAGE_Halide_Python TRUE)
-find_package(Halide 21 REQUIRED COMPONENTS shared)
+set(required REQUIRED)
+if(FLASHWRIGHT_HALIDE_OPTIONAL)
+    set(required QUIET)
+endif()
+find_package(Halide 21 ${required} COMPONENTS shared)

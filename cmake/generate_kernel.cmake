@@ -2,7 +2,7 @@
 #   NAME, ARGUMENTS     the kernel, and the generator's command line for it, without paths
 #   OUTPUT_DIR, CACHE   where the files go; the cache folder, shared by build folders
 #   GENERATOR           which program: cpu (the default) or gpu
-#   HALIDE_DIR, HALIDE_VERSION, CXX, NINJA, WERROR   for building the generator program, when it is needed at all
+#   HALIDE_DIR, HALIDE_VERSION, CXX, BUILD_SYSTEM, MAKE_PROGRAM, WERROR   for building the generator program, when it is needed at all
 # A cache entry is a folder named by the SHA-256 of all that decides its content. It appears by a rename, so it is whole
 # or absent. One lock an entry: two builds at once do not generate the same kernel twice.
 cmake_minimum_required(VERSION 3.28)

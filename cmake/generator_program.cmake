@@ -1,5 +1,5 @@
 # The generator program in the cache, for scripts (cmake -P): hash_sources(OUT), build_generator(OUT HASH), run(), seconds_since().
-# They read CACHE, HALIDE_DIR, HALIDE_VERSION, CXX, NINJA, WERROR, and GENERATOR: cpu (the default) or gpu.
+# They read CACHE, HALIDE_DIR, HALIDE_VERSION, CXX, BUILD_SYSTEM, MAKE_PROGRAM, WERROR, and GENERATOR: cpu (the default) or gpu.
 include("${CMAKE_CURRENT_LIST_DIR}/generator_sources.cmake")
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH source_dir)
 if(NOT GENERATOR)
@@ -46,14 +46,14 @@ function(build_generator out sources_hash)
     set(program "${CACHE}/bin/flashwright_generate-${sources_hash}")
     set(${out} "${program}" PARENT_SCOPE)
     set(project "${generator_project_${GENERATOR}}")
-    string(SHA256 tree "${project}")
+    string(SHA256 tree "${project} ${BUILD_SYSTEM}")
     string(SUBSTRING ${tree} 0 12 tree)
     set(build_dir "${CACHE}/generator-${tree}")
     file(LOCK "${build_dir}" DIRECTORY GUARD FUNCTION)
     if(NOT EXISTS "${program}")
         string(TIMESTAMP start "%s%f")
         run("configuring the kernel generator"
-            "${CMAKE_COMMAND}" -S "${project}" -B "${build_dir}" -G Ninja "-DCMAKE_MAKE_PROGRAM=${NINJA}"
+            "${CMAKE_COMMAND}" -S "${project}" -B "${build_dir}" -G "${BUILD_SYSTEM}" "-DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}"
             "-DCMAKE_CXX_COMPILER=${CXX}" "-DHalide_DIR=${HALIDE_DIR}" "-DHalideHelpers_DIR=${HALIDE_DIR}Helpers"
             -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O1 -DFLASHWRIGHT_WERROR=${WERROR})
         run("building the kernel generator" "${CMAKE_COMMAND}" --build "${build_dir}")

@@ -7,19 +7,26 @@
 #   CONFIGURATION_FILES              the files read
 #   SKIPPED_ISAS                     configured, but for another processor
 # Within an entry (op, terms, dtype, isa) the default variant comes first. A later file overrides an entry's variants by
-# id, its default and its table. A file that cannot be used is named in a warning and left out; what the others lack comes from
-# the shipped defaults.
-include(kernel_space)
-include(generator_program)
+# id, its default and its table. A file that cannot be used is named in a warning and left out (FLASHWRIGHT_STRICT: an error);
+# what the others lack comes from the shipped defaults.
+# FLASHWRIGHT_ONLY_{OPS,DTYPES,ISAS} narrow what is taken; empty takes all. The processor is FLASHWRIGHT_PROCESSOR, if set,
+# else CMAKE_SYSTEM_PROCESSOR.
+include("${CMAKE_CURRENT_LIST_DIR}/kernel_space.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/generator_program.cmake")
 set(FLASHWRIGHT_DEFAULT_CONFIG "${source_dir}/configs/default.json")
 
-# Everything about one file goes wrong with its name and the place in it. Where files are only checked, in one line.
-function(configuration_error message)
-    if(FLASHWRIGHT_CHECK_ONLY)
+# Ends with an error; where a script asks for the caller, in one line that the caller can show.
+function(stop message)
+    if(FLASHWRIGHT_CHECK_ONLY OR FLASHWRIGHT_STRICT)
         string(REGEX REPLACE "[ \n]+" " " message "${message}")
-        message(NOTICE "${file}: ${where}: ${message}")
+        message(NOTICE "${message}")
     endif()
-    message(FATAL_ERROR "${file}: ${where}: ${message}")
+    message(FATAL_ERROR "${message}")
+endfunction()
+
+# Everything about one file goes wrong with its name and the place in it.
+function(configuration_error message)
+    stop("${file}: ${where}: ${message}")
 endfunction()
 
 # JSON is handed over by the name of its variable: as an argument of a macro its backslashes would be read again.
@@ -202,6 +209,34 @@ macro(read_table)
     endif()
 endmacro()
 
+# wanted(OUT): whether the entry at hand is one that FLASHWRIGHT_ONLY_* let through.
+function(wanted out)
+    set(${out} TRUE PARENT_SCOPE)
+    foreach(axis only IN ZIP_LISTS FLASHWRIGHT_AXES FLASHWRIGHT_ONLY_AXES)
+        if(${only} AND NOT ${${axis}} IN_LIST ${only})
+            set(${out} FALSE PARENT_SCOPE)
+        endif()
+    endforeach()
+endfunction()
+
+# Every value of FLASHWRIGHT_ONLY_* is one there is, and one for this processor.
+function(flashwright_check_wanted)
+    find_processor(processor)
+    foreach(axis only IN ZIP_LISTS FLASHWRIGHT_AXES FLASHWRIGHT_ONLY_AXES)
+        string(TOUPPER ${axis}S axes)
+        set(known ${FLASHWRIGHT_${axes}})
+        if(axis STREQUAL isa)
+            set(known ${FLASHWRIGHT_ISAS_${processor}})
+        endif()
+        foreach(value IN LISTS ${only})
+            if(NOT value IN_LIST known)
+                list(JOIN known ", " known)
+                stop("${axes}: expected any of ${known}, got ${value}")
+            endif()
+        endforeach()
+    endforeach()
+endfunction()
+
 macro(read_entry)
     json_get(op entry op)
     expect_one_of(op "${op}" FLASHWRIGHT_OPS)
@@ -210,7 +245,10 @@ macro(read_entry)
     json_get(isa entry isa)
     expect_one_of(isa "${isa}" FLASHWRIGHT_ISAS)
     read_terms(terms)
-    if(FLASHWRIGHT_PROCESSOR_${isa} STREQUAL processor)
+    wanted(entry_wanted)
+    if(NOT entry_wanted)
+        # Another library's.
+    elseif(FLASHWRIGHT_PROCESSOR_${isa} STREQUAL processor)
         list(JOIN terms "_" terms_text)
         string(JOIN "_" entry_name ${op} ${terms_text} ${dtype} ${isa})
         list(APPEND ENTRIES ${entry_name})
@@ -280,7 +318,7 @@ macro(read_file)
     endforeach()
 endmacro()
 
-# What the library relies on, for every dtype and ISA that has a kernel at all.
+# What the library relies on: kernels that take every call of an op, for every dtype and ISA that has a kernel at all.
 function(check_complete)
     set(file "${FLASHWRIGHT_CONFIG}")
     set(where "kernels")
@@ -288,9 +326,17 @@ function(check_complete)
         configuration_error("no kernel for this processor (${processor})")
     endif()
     list(JOIN FLASHWRIGHT_TERMS "_" all_terms)
+    set(ops ${FLASHWRIGHT_ONLY_OPS})
+    if(NOT ops)
+        set(ops ${FLASHWRIGHT_OPS})
+    endif()
     foreach(name IN LISTS KERNELS)
         set(suffix ${${name}_DTYPE}_${${name}_ISA})
-        foreach(needed forward_${all_terms}_${suffix} backward_${all_terms}_${suffix} merge_${suffix} step_${suffix})
+        foreach(op IN LISTS ops)
+            set(needed ${op}_${suffix})
+            if(op IN_LIST FLASHWRIGHT_OPS_WITH_TERMS)
+                set(needed ${op}_${all_terms}_${suffix})
+            endif()
             if(NOT needed IN_LIST ENTRIES)
                 configuration_error("${name} needs the entry ${needed}, which is missing")
             endif()
@@ -301,7 +347,7 @@ function(check_complete)
                 set(portable TRUE)
             endif()
         endforeach()
-        if(NOT portable)
+        if(forward IN_LIST ops AND NOT portable)
             configuration_error("forward_${all_terms}_${suffix} needs a variant with \"portable\": true")
         endif()
     endforeach()
@@ -312,7 +358,9 @@ function(check_files problem_out)
     execute_process(
         COMMAND "${CMAKE_COMMAND}" "-DFLASHWRIGHT_CONFIG=${ARGN}" "-DHALIDE_VERSION=${HALIDE_VERSION}"
                 "-DFLASHWRIGHT_ANY_MACHINE=${FLASHWRIGHT_ANY_MACHINE}"
-                "-DCMAKE_SYSTEM_PROCESSOR=${CMAKE_SYSTEM_PROCESSOR}" -P "${source_dir}/cmake/check_configuration.cmake"
+                "-DFLASHWRIGHT_PROCESSOR=${processor}" "-DFLASHWRIGHT_ONLY_OPS=${FLASHWRIGHT_ONLY_OPS}"
+                "-DFLASHWRIGHT_ONLY_DTYPES=${FLASHWRIGHT_ONLY_DTYPES}" "-DFLASHWRIGHT_ONLY_ISAS=${FLASHWRIGHT_ONLY_ISAS}"
+                -P "${source_dir}/cmake/check_configuration.cmake"
         RESULT_VARIABLE result ERROR_VARIABLE problem OUTPUT_QUIET
     )
     string(REGEX REPLACE "\n.*" "" problem "${problem}")
@@ -329,7 +377,9 @@ function(choose_files out)
         get_filename_component(given "${given}" ABSOLUTE BASE_DIR "${PROJECT_SOURCE_DIR}")
         if(NOT given STREQUAL FLASHWRIGHT_DEFAULT_CONFIG)
             check_files(problem "${FLASHWRIGHT_DEFAULT_CONFIG}" "${given}")
-            if(problem)
+            if(problem AND FLASHWRIGHT_STRICT)
+                stop("${problem}")
+            elseif(problem)
                 message(WARNING "${problem}\nThis file is not used; the defaults serve.")
                 continue()
             endif()
@@ -345,9 +395,17 @@ function(choose_files out)
     set(${out} "${chosen}" PARENT_SCOPE)
 endfunction()
 
+function(find_processor out)
+    set(processor "${FLASHWRIGHT_PROCESSOR}")
+    if(NOT processor)
+        string(REGEX REPLACE "^(amd64|AMD64)$" "x86_64" processor "${CMAKE_SYSTEM_PROCESSOR}")
+    endif()
+    set(${out} "${processor}" PARENT_SCOPE)
+endfunction()
+
 # A macro: it sets its results in the caller's scope.
 macro(flashwright_read_configuration)
-    string(REGEX REPLACE "^(amd64|AMD64)$" "x86_64" processor "${CMAKE_SYSTEM_PROCESSOR}")
+    find_processor(processor)
     set(CONFIGURATION_FILES "")
     set(ENTRIES "")
     set(SKIPPED_ISAS "")

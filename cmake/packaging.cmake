@@ -2,7 +2,7 @@
 # It may be installed, or moved, anywhere: the prefix is found from the file's own place.
 file(RELATIVE_PATH prefix_from_here "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/flashwright.pc.in" "${PROJECT_BINARY_DIR}/flashwright.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/flashwright.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+install(FILES "${PROJECT_BINARY_DIR}/flashwright.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT cpu)
 
 set(CPACK_GENERATOR TGZ DEB)
 set(CPACK_PACKAGE_NAME flashwright)

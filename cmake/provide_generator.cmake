@@ -1,6 +1,6 @@
 # cmake -P: copies the generator program to OUTPUT, built if need be, and writes OUTPUT.json for the tuner.
 #   OUTPUT, TARGETS    where to; JSON object of the Halide target of each ISA
-#   CACHE, HALIDE_DIR, HALIDE_VERSION, CXX, NINJA, WERROR   as in generate_kernel.cmake
+#   CACHE, HALIDE_DIR, HALIDE_VERSION, CXX, BUILD_SYSTEM, MAKE_PROGRAM, WERROR   as in generate_kernel.cmake
 cmake_minimum_required(VERSION 3.28)
 include("${CMAKE_CURRENT_LIST_DIR}/generator_program.cmake")
 hash_sources(sources_hash)

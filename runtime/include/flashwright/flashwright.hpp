@@ -16,6 +16,13 @@
 #include <type_traits>
 #include <vector>
 
+// Each shared object calls the library it was linked with, though another may hold a function of the same name.
+#if defined(__GNUC__)
+#define FLASHWRIGHT_LOCAL __attribute__((visibility("hidden")))
+#else
+#define FLASHWRIGHT_LOCAL
+#endif
+
 namespace flashwright {
 
 // What a call returns: no outputs were written unless ok().
@@ -151,9 +158,9 @@ inline flashwright_forward_args to_c(const ConstTensorView &q, const ConstTensor
 // [batch, heads, seqlen_q], or {} if it is not wanted. float or double, all alike. Fails on shapes, dtypes or strides
 // that do not fit, outputs that overlap anything, options out of range (FLASHWRIGHT_INVALID_ARGUMENT), what this CPU or
 // build cannot do (FLASHWRIGHT_UNSUPPORTED), and want of working memory (FLASHWRIGHT_OUT_OF_MEMORY).
-inline Status forward(const ConstTensorView &q, const ConstTensorView &k, const ConstTensorView &v,
-                      const TensorView &out, const TensorView &softmax_lse = {}, const ScoreOptions &options = {},
-                      const Execution &execution = {}) {
+FLASHWRIGHT_LOCAL inline Status forward(const ConstTensorView &q, const ConstTensorView &k, const ConstTensorView &v,
+                                        const TensorView &out, const TensorView &softmax_lse = {},
+                                        const ScoreOptions &options = {}, const Execution &execution = {}) {
     const flashwright_forward_args args = to_c(q, k, v, out, softmax_lse, options);
     return flashwright_forward(&args, &execution);
 }
@@ -167,9 +174,10 @@ struct Gradients {
 // with the options it was given. With P = softmax(score(q k^T)), delta = rowsum(dout * out) and dS = P * (dout v^T -
 // delta), under a soft cap also times 1 - tanh^2 for dq and dk: dq = scale * dS k, dk = scale * dS^T q, dv = P^T dout,
 // dbias = dS summed to the shape of the bias. (Dao et al. 2022, appendix B.) Fails as forward does.
-inline Status backward(const ConstTensorView &q, const ConstTensorView &k, const ConstTensorView &v,
-                       const ConstTensorView &out, const ConstTensorView &softmax_lse, const ConstTensorView &dout,
-                       const Gradients &gradients, const ScoreOptions &options = {}, const Execution &execution = {}) {
+FLASHWRIGHT_LOCAL inline Status backward(const ConstTensorView &q, const ConstTensorView &k, const ConstTensorView &v,
+                                         const ConstTensorView &out, const ConstTensorView &softmax_lse,
+                                         const ConstTensorView &dout, const Gradients &gradients,
+                                         const ScoreOptions &options = {}, const Execution &execution = {}) {
     const flashwright_backward_args args = {q.tensor(),
                                             k.tensor(),
                                             v.tensor(),
@@ -186,9 +194,9 @@ inline Status backward(const ConstTensorView &q, const ConstTensorView &k, const
 
 // Joins attention over two disjoint sets of keys. out*: [batch, heads, seqlen_q, head_dim_v], lse*: [batch, heads,
 // seqlen_q]. The outputs may be identical to one side's inputs.
-inline Status merge(const ConstTensorView &out_a, const ConstTensorView &lse_a, const ConstTensorView &out_b,
-                    const ConstTensorView &lse_b, const TensorView &out, const TensorView &lse,
-                    const Execution &execution = {}) {
+FLASHWRIGHT_LOCAL inline Status merge(const ConstTensorView &out_a, const ConstTensorView &lse_a,
+                                      const ConstTensorView &out_b, const ConstTensorView &lse_b, const TensorView &out,
+                                      const TensorView &lse, const Execution &execution = {}) {
     const flashwright_merge_args args = {out_a.tensor(), lse_a.tensor(), out_b.tensor(),
                                          lse_b.tensor(), out.tensor(),   lse.tensor()};
     return flashwright_merge(&args, &execution);
@@ -202,26 +210,27 @@ struct SoftmaxState {
 
 // Takes the block `scores` [batch, heads, seqlen_q, block], `v` [batch, heads_kv, block, head_dim_v] into the state.
 // `after` may be identical to `before`.
-inline Status online_softmax_step(const SoftmaxState<ConstTensorView> &before, const ConstTensorView &scores,
-                                  const ConstTensorView &v, const SoftmaxState<TensorView> &after,
-                                  const Execution &execution = {}) {
+FLASHWRIGHT_LOCAL inline Status online_softmax_step(const SoftmaxState<ConstTensorView> &before,
+                                                    const ConstTensorView &scores, const ConstTensorView &v,
+                                                    const SoftmaxState<TensorView> &after,
+                                                    const Execution &execution = {}) {
     const flashwright_step_args args = {before.m.tensor(), before.l.tensor(), before.acc.tensor(), scores.tensor(),
                                         v.tensor(),        after.m.tensor(),  after.l.tensor(),    after.acc.tensor()};
     return flashwright_online_softmax_step(&args, &execution);
 }
 
-inline std::vector<flashwright_kernel_info> kernels() {
+FLASHWRIGHT_LOCAL inline std::vector<flashwright_kernel_info> kernels() {
     std::vector<flashwright_kernel_info> list;
     for (std::int32_t i = 0; i < flashwright_kernel_count(); ++i) list.push_back(flashwright_kernel(i));
     return list;
 }
 
-inline std::vector<flashwright_isa_info> isas() {
+FLASHWRIGHT_LOCAL inline std::vector<flashwright_isa_info> isas() {
     std::vector<flashwright_isa_info> list;
     for (std::int32_t i = 0; i < flashwright_isa_count(); ++i) list.push_back(flashwright_isa(i));
     return list;
 }
 
-inline const char *version() { return flashwright_version(); }
+FLASHWRIGHT_LOCAL inline const char *version() { return flashwright_version(); }
 
 }  // namespace flashwright

@@ -8,13 +8,13 @@
 namespace flashwright {
 
 // Whether a device of `backend`, "opencl" or "cuda", can be used here.
-inline Status gpu_available(const char *backend) { return flashwright_gpu_available(backend); }
+FLASHWRIGHT_LOCAL inline Status gpu_available(const char *backend) { return flashwright_gpu_available(backend); }
 
 // As forward, on a GPU; fails also where there is no device, and for what a GPU kernel does not take: see
 // flashwright_gpu.h.
-inline Status gpu_forward(const char *backend, const ConstTensorView &q, const ConstTensorView &k,
-                          const ConstTensorView &v, const TensorView &out, const TensorView &softmax_lse = {},
-                          const ScoreOptions &options = {}) {
+FLASHWRIGHT_LOCAL inline Status gpu_forward(const char *backend, const ConstTensorView &q, const ConstTensorView &k,
+                                            const ConstTensorView &v, const TensorView &out,
+                                            const TensorView &softmax_lse = {}, const ScoreOptions &options = {}) {
     const flashwright_forward_args args = to_c(q, k, v, out, softmax_lse, options);
     return flashwright_gpu_forward(&args, backend, nullptr);
 }
