@@ -1,6 +1,7 @@
 #include "../schedules/cpu_gradient.h"
 #include "attention_gradient.h"
 #include "output_loads.h"
+#include "riscv_vectors.h"
 #include "scratch_memory.h"
 
 #include <Halide.h>
@@ -105,6 +106,7 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
     void schedule() {
         load_outputs_unaligned(get_pipeline());
         allocate_from_scratch(get_pipeline());
+        suit_riscv_vectors(get_pipeline(), get_target());
     }
 
  private:

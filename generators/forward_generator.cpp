@@ -1,5 +1,6 @@
 #include "../schedules/cpu_simd.h"
 #include "forward_attention.h"
+#include "riscv_vectors.h"
 #include "scratch_memory.h"
 #include "transpose.h"
 
@@ -96,7 +97,10 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
         schedule_state_cpu(attention.state, tiles, lanes);
     }
 
-    void schedule() { allocate_from_scratch(get_pipeline()); }
+    void schedule() {
+        allocate_from_scratch(get_pipeline());
+        suit_riscv_vectors(get_pipeline(), get_target());
+    }
 
  private:
     Var row{"row"}, channel{"channel"};

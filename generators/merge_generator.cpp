@@ -1,5 +1,6 @@
 #include "../schedules/cpu_simd.h"
 #include "online_softmax.h"
+#include "riscv_vectors.h"
 #include "scalar_math.h"
 #include "scratch_memory.h"
 
@@ -57,7 +58,10 @@ class MergeGenerator : public Generator<MergeGenerator> {
         schedule_output_cpu(lse, lanes);
     }
 
-    void schedule() { allocate_from_scratch(get_pipeline()); }
+    void schedule() {
+        allocate_from_scratch(get_pipeline());
+        suit_riscv_vectors(get_pipeline(), get_target());
+    }
 
  private:
     OnlineSoftmax::Part side(const Expr &lse, const std::function<Expr(Expr)> &values) const {

@@ -1,5 +1,6 @@
 #include "../schedules/cpu_simd.h"
 #include "forward_attention.h"
+#include "riscv_vectors.h"
 #include "scalar_math.h"
 #include "scratch_memory.h"
 
@@ -79,7 +80,10 @@ class StepGenerator : public Generator<StepGenerator> {
         }
     }
 
-    void schedule() { allocate_from_scratch(get_pipeline()); }
+    void schedule() {
+        allocate_from_scratch(get_pipeline());
+        suit_riscv_vectors(get_pipeline(), get_target());
+    }
 };
 
 }  // namespace flashwright
