@@ -1,12 +1,10 @@
 #include "execution.h"
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cinttypes>
 #include <cstdlib>
 
+#include "platform.h"
 #include "status.h"
 #include "thread_pool.h"
 
@@ -18,12 +16,6 @@ constexpr int kMaxThreads = 1024;
 constexpr std::int64_t kTasksPerThread = 8;
 // Waking a thread takes some ten microseconds; this many operations take a core about as long.
 constexpr double kOperationsPerThread = 4e5;
-
-int usable_processors() {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0) return std::clamp(CPU_COUNT(&set), 1, kMaxThreads);
-    return static_cast<int>(std::clamp(sysconf(_SC_NPROCESSORS_ONLN), 1L, long{kMaxThreads}));
-}
 
 }  // namespace
 
@@ -94,7 +86,8 @@ void run_workers(const flashwright_execution &execution, std::int64_t workers,
 int32_t flashwright_default_threads() {
     static const int threads = [] {
         const char *text = std::getenv("FLASHWRIGHT_THREADS");
-        if (text == nullptr || text[0] == '\0') return flashwright::usable_processors();
+        if (text == nullptr || text[0] == '\0')
+            return std::min(flashwright::usable_processors(), flashwright::kMaxThreads);
         char *end = nullptr;
         const long value = std::strtol(text, &end, 10);
         return *end == '\0' && value >= 1 && value <= flashwright::kMaxThreads ? static_cast<int>(value) : 0;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <new>
-#include <thread>
 
+#include "platform.h"
 #include "status.h"
 
 namespace flashwright {
@@ -35,15 +35,6 @@ constexpr std::int64_t kEdgeParts = 4;
 
 // Busy for about as long as a tile takes, then the processor goes to whoever has work.
 constexpr int kSpins = 2000;
-
-// Leaves the core's other thread the units while this one spins.
-void relax() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-}
 
 }  // namespace
 
@@ -113,7 +104,7 @@ void GradientState::wait_for_turn(std::int64_t strand, std::int64_t chunk, std::
         if (spins < kSpins) {
             relax();
         } else {
-            std::this_thread::yield();
+            yield();
         }
     }
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cinttypes>
-#include <cstdlib>
 #include <new>
 
 #include "status.h"
@@ -21,7 +20,7 @@ bool round_up(std::uint64_t bytes, std::uint64_t *rounded) {
 
 }  // namespace
 
-// Stands in front of a block from malloc and keeps it aligned.
+// Stands in front of a block from operator new and keeps it aligned.
 struct alignas(kScratchAlignment) Scratch::Overflow {
     Overflow *next;
 };
@@ -34,7 +33,8 @@ void *Scratch::allocate(std::uint64_t bytes) {
     if (fits) {
         block = memory_ + used_;
     } else {
-        void *memory = std::aligned_alloc(kScratchAlignment, needed + sizeof(Overflow));
+        void *memory = ::operator new (static_cast<std::size_t>(needed) + sizeof(Overflow),
+                                       std::align_val_t{kScratchAlignment}, std::nothrow);
         if (memory == nullptr) return nullptr;
         overflow_ = new (memory) Overflow{overflow_};
         block = reinterpret_cast<char *>(overflow_ + 1);
@@ -46,7 +46,7 @@ void *Scratch::allocate(std::uint64_t bytes) {
 
 void Scratch::free(void *block) {
     const auto position = reinterpret_cast<std::uintptr_t>(block) - reinterpret_cast<std::uintptr_t>(memory_);
-    // A block from malloc lies elsewhere and waits for the reset.
+    // A block of its own lies elsewhere and waits for the reset.
     if (position < capacity_) used_ = position;
 }
 
@@ -54,7 +54,7 @@ void Scratch::reset() {
     used_ = 0;
     while (overflow_ != nullptr) {
         Overflow *next = overflow_->next;
-        std::free(overflow_);
+        ::operator delete (overflow_, std::align_val_t{kScratchAlignment});
         overflow_ = next;
     }
 }
@@ -78,9 +78,10 @@ flashwright_status ScratchReservation::reserve(const flashwright_execution &exec
         return make_status(FLASHWRIGHT_OUT_OF_MEMORY,
                            "working memory for %" PRId64 " threads: more than can be addressed", workers);
     }
-    void *memory = execution.allocate != nullptr
-                       ? execution.allocate(execution.memory_context, bytes, kScratchAlignment)
-                       : ::operator new (bytes, std::align_val_t{kScratchAlignment}, std::nothrow);
+    void *memory =
+        execution.allocate != nullptr
+            ? execution.allocate(execution.memory_context, static_cast<std::size_t>(bytes), kScratchAlignment)
+            : ::operator new (static_cast<std::size_t>(bytes), std::align_val_t{kScratchAlignment}, std::nothrow);
     if (memory == nullptr) {
         return make_status(FLASHWRIGHT_OUT_OF_MEMORY,
                            "working memory: %" PRIu64 " bytes for %" PRId64 " threads could not be allocated", bytes,
@@ -89,7 +90,7 @@ flashwright_status ScratchReservation::reserve(const flashwright_execution &exec
     execution_ = execution;
     memory_ = static_cast<char *>(memory);
     bytes_per_worker_ = bytes_per_worker;
-    bytes_ = bytes;
+    bytes_ = static_cast<std::size_t>(bytes);
     if (reinterpret_cast<std::uintptr_t>(memory) % kScratchAlignment != 0) {
         return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "allocate: expected a block aligned to %zu bytes, got %p",
                            kScratchAlignment, memory);

@@ -11,8 +11,8 @@ namespace flashwright {
 inline constexpr std::size_t kScratchAlignment = 128;
 
 // Blocks for one kernel call after the other, in memory that someone else owns: kernels take and give back as from a
-// stack. One that takes more than was reserved is a bug in the reservation; it is served by malloc all the same, and
-// scratch_overflows() tells.
+// stack. One that takes more than was reserved is a bug in the reservation; it is served by operator new all the same,
+// and scratch_overflows() tells.
 class Scratch {
  public:
     Scratch(char *memory, std::uint64_t bytes) : memory_(memory), capacity_(bytes) {}
@@ -34,7 +34,7 @@ class Scratch {
     Overflow *overflow_ = nullptr;
 };
 
-// Blocks that had to come from malloc since the process started.
+// Blocks that had to come from operator new since the process started.
 std::uint64_t scratch_overflows();
 
 // The arenas of all workers of a call, from the caller's allocator or operator new.

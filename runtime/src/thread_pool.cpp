@@ -1,7 +1,8 @@
 #include "thread_pool.h"
 
-#include <pthread.h>
-#include <signal.h>
+#include "platform.h"
+
+#if FLASHWRIGHT_HAS_THREADS
 
 #include <atomic>
 #include <condition_variable>
@@ -25,7 +26,7 @@ class ThreadPool {
 
     // False: not run, because another call has the threads or there are none.
     bool run(std::int64_t workers, Work work, void *context) {
-        if (busy_.exchange(true, std::memory_order_acquire)) return false;
+        if (busy_.exchange(1, std::memory_order_acquire)) return false;
         const std::int64_t helpers = start_threads(workers - 1);
         if (helpers > 0) {
             {
@@ -41,7 +42,7 @@ class ThreadPool {
             wanted_ = 0;  // who has not begun by now is not needed
             done_.wait(lock, [this] { return active_ == 0; });
         }
-        busy_.store(false, std::memory_order_release);
+        busy_.store(0, std::memory_order_release);
         return helpers > 0;
     }
 
@@ -63,17 +64,13 @@ class ThreadPool {
         const std::lock_guard lock(mutex_);
         if (stopped_) return 0;
         if (static_cast<std::int64_t>(threads_.size()) < count) {
-            // The application's signals are not for these threads.
-            sigset_t all, before;
-            sigfillset(&all);
-            pthread_sigmask(SIG_SETMASK, &all, &before);
+            const SignalsBlocked blocked;
             try {
                 threads_.reserve(static_cast<std::size_t>(count));
                 while (static_cast<std::int64_t>(threads_.size()) < count) threads_.emplace_back([this] { serve(); });
             } catch (const std::exception &) {
                 // The system gives no more; those that exist do the work.
             }
-            pthread_sigmask(SIG_SETMASK, &before, nullptr);
         }
         return std::min(count, static_cast<std::int64_t>(threads_.size()));
     }
@@ -95,7 +92,7 @@ class ThreadPool {
         }
     }
 
-    std::atomic<bool> busy_{false};
+    std::atomic<int> busy_{0};  // a word: RISC-V has no exchange of a byte
     std::mutex mutex_;
     std::condition_variable wake_, done_;
     std::vector<std::thread> threads_;
@@ -113,7 +110,7 @@ std::atomic<ThreadPool *> lost_pool{nullptr};
 void forget_pool_in_child() {
     if (ThreadPool *pool = current_pool.exchange(nullptr)) lost_pool.store(pool);
 }
-[[maybe_unused]] const int kForkHandlerResult = pthread_atfork(nullptr, nullptr, forget_pool_in_child);
+[[maybe_unused]] const bool kForkHandlerSet = call_after_fork(forget_pool_in_child);
 
 ThreadPool *pool() {
     ThreadPool *existing = current_pool.load(std::memory_order_acquire);
@@ -141,3 +138,13 @@ void run_on_threads(std::int64_t workers, Work work, void *context) {
 }
 
 }  // namespace flashwright
+
+#else
+
+namespace flashwright {
+
+void run_on_threads(std::int64_t, void (*work)(void *context, std::int64_t worker), void *context) { work(context, 0); }
+
+}  // namespace flashwright
+
+#endif
