@@ -24,29 +24,8 @@ function(flashwright_add_kernels)
         set(FLASHWRIGHT_KERNEL_CACHE "${PROJECT_BINARY_DIR}/flashwright-kernel-cache")
     endif()
 
-    set(files "")
-    foreach(file IN LISTS ARG_CONFIG)
-        cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
-        list(APPEND files "${file}")
-    endforeach()
-    execute_process(
-        COMMAND
-            "${CMAKE_COMMAND}" "-DFLASHWRIGHT_CONFIG=${files}" "-DFLASHWRIGHT_ONLY_OPS=${ARG_OPS}"
-            "-DFLASHWRIGHT_ONLY_DTYPES=${ARG_DTYPES}" "-DFLASHWRIGHT_ONLY_ISAS=${ARG_ISAS}"
-            "-DFLASHWRIGHT_ANY_MACHINE=${ARG_ANY_MACHINE}" "-DFLASHWRIGHT_PROCESSOR=${FLASHWRIGHT_PROCESSOR}"
-            "-DCMAKE_SYSTEM_PROCESSOR=${CMAKE_SYSTEM_PROCESSOR}" "-DHALIDE_VERSION=${Halide_VERSION}" -DOS=linux
-            "-DPROJECT_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "-DREGISTRY=${dir}/kernel_registry.cpp" "-DPLAN=${dir}/plan.txt" -P
-            "${scripts_dir}/plan_kernels.cmake"
-        RESULT_VARIABLE result ERROR_VARIABLE problem OUTPUT_QUIET
-    )
-    if(NOT result EQUAL 0)
-        string(REGEX REPLACE "\n.*" "" problem "${problem}")
-        message(FATAL_ERROR "flashwright_add_kernels(${ARG_NAME}): ${problem}")
-    endif()
-    file(STRINGS "${dir}/plan.txt" plan)
-    list(POP_FRONT plan files)
-    string(REPLACE "|" ";" files "${files}")
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files} "${scripts_dir}/plan_kernels.cmake")
+    flashwright_make_plan(plan "flashwright_add_kernels(${ARG_NAME})" "${dir}" SYSTEM ${CMAKE_SYSTEM_NAME} PROCESSOR ${CMAKE_SYSTEM_PROCESSOR}
+                          CONFIG ${ARG_CONFIG} OPS ${ARG_OPS} DTYPES ${ARG_DTYPES} ISAS ${ARG_ISAS} ANY_MACHINE ${ARG_ANY_MACHINE})
     flashwright_add_kernel_steps(objects "${dir}" ${plan})
 
     cmake_path(GET scripts_dir PARENT_PATH source_dir)

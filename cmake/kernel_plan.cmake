@@ -25,8 +25,13 @@ function(flashwright_generator_arguments out name os)
     set(${out} "${arguments}" PARENT_SCOPE)
 endfunction()
 
-# flashwright_plan_kernels(OUT OS): KERNEL|ARGUMENTS of each of KERNELS, for Halide's operating system OS.
-function(flashwright_plan_kernels out os)
+# flashwright_plan_kernels(OUT SYSTEM): KERNEL|ARGUMENTS of each of KERNELS, for the operating system SYSTEM (CMAKE_SYSTEM_NAME).
+function(flashwright_plan_kernels out system)
+    if(NOT system IN_LIST FLASHWRIGHT_SYSTEMS)
+        list(JOIN FLASHWRIGHT_SYSTEMS ", " known)
+        stop("CMAKE_SYSTEM_NAME: expected any of ${known}, got ${system}")
+    endif()
+    set(os ${FLASHWRIGHT_OS_${system}})
     set(plan "")
     foreach(name IN LISTS KERNELS)
         flashwright_generator_arguments(arguments ${name} ${os})

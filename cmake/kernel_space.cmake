@@ -38,14 +38,24 @@ flashwright_isa(sse41 x86_64 128 -sse41)
 flashwright_isa(avx2 x86_64 256 -sse41-avx-avx2-f16c-fma)
 flashwright_isa(avx512 x86_64 512 -sse41-avx-avx2-f16c-fma-avx512-avx512_skylake)
 flashwright_isa(neon aarch64 128 "")
+flashwright_isa(rvv riscv64 256 -rvv-vector_bits_256)
+flashwright_isa(simd128 wasm32 128 -wasm_simd128)
 
 # The members of a configuration's entry that choose kernels, and the variables that narrow each.
 set(FLASHWRIGHT_AXES op dtype isa)
 set(FLASHWRIGHT_ONLY_AXES FLASHWRIGHT_ONLY_OPS FLASHWRIGHT_ONLY_DTYPES FLASHWRIGHT_ONLY_ISAS)
 
-# Halide's names of the processors.
+# Halide's names of the processors, and of the operating systems (CMAKE_SYSTEM_NAME).
+set(FLASHWRIGHT_PROCESSORS x86_64 aarch64 riscv64 wasm32)
 set(FLASHWRIGHT_ARCHITECTURE_x86_64 x86-64)
 set(FLASHWRIGHT_ARCHITECTURE_aarch64 arm-64)
+set(FLASHWRIGHT_ARCHITECTURE_riscv64 riscv-64)
+set(FLASHWRIGHT_ARCHITECTURE_wasm32 wasm-32)
+set(FLASHWRIGHT_SYSTEMS Linux Darwin Windows WASI)
+set(FLASHWRIGHT_OS_Linux linux)
+set(FLASHWRIGHT_OS_Darwin osx)
+set(FLASHWRIGHT_OS_Windows windows)
+set(FLASHWRIGHT_OS_WASI wasmrt)
 
 # Kernels bring no Halide runtime, check nothing (the library has) and carry their task's scratch memory along.
 set(FLASHWRIGHT_TARGET_FEATURES no_runtime-no_asserts-no_bounds_query-user_context)

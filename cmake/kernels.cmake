@@ -13,7 +13,7 @@ if(SKIPPED_ISAS)
 endif()
 
 set(FLASHWRIGHT_KERNEL_REGISTRY "${FLASHWRIGHT_KERNEL_DIR}/kernel_registry.cpp")
-flashwright_plan_kernels(plan linux)
+flashwright_plan_kernels(plan ${CMAKE_SYSTEM_NAME})
 flashwright_add_kernel_steps(FLASHWRIGHT_KERNEL_OBJECTS "${FLASHWRIGHT_KERNEL_DIR}" ${plan})
 flashwright_write_registry("${FLASHWRIGHT_KERNEL_REGISTRY}")
 

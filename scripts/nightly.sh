@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What takes too long for every change: the whole suite under emulated processors, random tests with many more problems,
+# What takes too long for every change: the whole suite under emulated processors, all targets, random tests with many more problems,
 # once more under the sanitizers, and clang-tidy.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -15,6 +15,17 @@ for cpu in Nehalem Haswell; do
     say "The whole suite on an emulated $cpu"
     qemu-x86_64 -cpu $cpu build/release/bin/flashwright_tests
 done
+say "Archives for all targets, in both precisions, and what can run of them"
+FLASHWRIGHT_TARGETS_DTYPES="f32;f64" scripts/targets.sh
+say "Kernels of its own from the installed package, with an empty cache"
+"$cmake" --install build/release --prefix build/nightly-prefix
+"$cmake" -S tests/installation -B build/nightly-consumer -G Ninja -DISA=baseline "-DCMAKE_MAKE_PROGRAM=$PWD/$venv/bin/ninja" \
+    "-DCMAKE_PREFIX_PATH=$PWD/build/nightly-prefix;$PWD/$venv" --fresh
+rm -rf build/nightly-consumer/flashwright-kernel-cache
+"$cmake" --build build/nightly-consumer
+say "The suite on emulated RISC-V"
+build riscv64
+run_tests riscv64 --timeout 7200
 say "A short tune, read by Kernel Tuner"
 python3 -m venv build/kernel-tuner
 build/kernel-tuner/bin/pip install --disable-pip-version-check --no-input -q kernel_tuner==1.5.0 jsonschema==4.26.0

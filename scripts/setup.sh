@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the build needs: Debian or Ubuntu packages that are missing, and Halide, CMake and Ninja in build/venv.
-# Quick when all is there. With --checks also the tools of the static checks.
+# Quick when all is there. With --checks also the tools of the static checks, with
+# --targets the compilers and emulators of other targets.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -8,6 +9,8 @@ packages=(build-essential binutils python3-venv libcli11-dev libfmt-dev nlohmann
     libbenchmark-dev libhwloc-dev libxxhash-dev pkgconf qemu-user g++-aarch64-linux-gnu pocl-opencl-icd)
 if [ "${1:-}" = --checks ]; then
     packages+=(clang-format clang-tidy cppcheck shellcheck git)
+elif [ "${1:-}" = --targets ]; then
+    packages+=(g++-riscv64-linux-gnu clang-14 lld-14 wasi-libc libc++-14-dev-wasm32 libclang-rt-14-dev-wasm32 nodejs)
 fi
 
 missing=()

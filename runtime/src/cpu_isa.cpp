@@ -4,6 +4,8 @@
 #include <cstring>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__riscv)
+#include <sys/auxv.h>
 #endif
 
 #include "kernel_abi.h"
@@ -57,12 +59,33 @@ bool has_bit(unsigned leaf, unsigned bit) {
     unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
     return __get_cpuid(leaf, &eax, &ebx, &ecx, &edx) != 0 && ((ecx >> bit) & 1U) != 0;
 }
+#elif defined(__riscv)
+// A build for processors with vectors needs no answer from the system, which older kernels do not give.
+bool has_vectors() {
+#if defined(__riscv_v)
+    return true;
+#else
+    return (getauxval(AT_HWCAP) >> ('V' - 'A') & 1U) != 0;
+#endif
+}
+
+// What the kernels are compiled for is the length itself, not a least one.
+unsigned long vector_bits() {
+    constexpr int kBytesOfARegister = 0xC22;  // vlenb, by number, for assemblers without the extension
+    unsigned long bytes = 0;
+    asm volatile("csrr %0, %1" : "=r"(bytes) : "i"(kBytesOfARegister));
+    return bytes * 8;
+}
 #endif
 
 IsaTable detect() {
     IsaTable table;
 #if defined(__aarch64__)
     table.add("neon", "Advanced SIMD, 128-bit vectors; any CPU of this architecture");
+#elif defined(__riscv)
+    table.add("rvv", "the vector extension, 256-bit vectors");
+#elif defined(__wasm__)
+    table.add("simd128", "128-bit vectors; any engine that loads this module");
 #else
     table.add("baseline", "any CPU of this architecture");
 #endif
@@ -92,6 +115,10 @@ IsaTable detect() {
         {"avx512dq", kAvx512, __builtin_cpu_supports("avx512dq") != 0},
         {"avx512vl", kAvx512, __builtin_cpu_supports("avx512vl") != 0},
     };
+    table.require(features);
+#elif defined(__riscv)
+    const bool vectors = has_vectors();
+    const Feature features[] = {{"v", 0, vectors}, {"vlen=256", 0, vectors && vector_bits() == 256}};
     table.require(features);
 #endif
     return table;

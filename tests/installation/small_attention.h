@@ -8,7 +8,7 @@
 #include <vector>
 
 struct SmallAttention {
-    static constexpr std::int64_t kRows = 16, kKeys = 48, kChannels = 8;
+    static constexpr std::int64_t kRows = 256, kKeys = 256, kChannels = 16;  // enough for several threads
     std::vector<float> q = wave(kRows, 0.7), k = wave(kKeys, 1.3), v = wave(kKeys, 2.1), out = wave(kRows, 0.0);
 
     flashwright::ConstTensorView query() const { return {q.data(), {kRows, kChannels}}; }

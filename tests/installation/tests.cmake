@@ -50,3 +50,8 @@ package_test(pkg_config bash "${source}/pkg_config.sh" "${prefix}" "${build}/pkg
 set_tests_properties(package_pkg_config PROPERTIES SKIP_RETURN_CODE 77)
 package_test(exports "${CMAKE_COMMAND}" "-DNM=${CMAKE_NM}" "-DLIBRARY=$<TARGET_FILE:flashwright_shared>"
              "-DHEADER=${PROJECT_SOURCE_DIR}/runtime/include/flashwright/flashwright.h" -P "${source}/check_exports.cmake")
+
+add_test(NAME target_archives
+         COMMAND bash "${source}/target_archives.sh" "${build}/targets" "${PROJECT_SOURCE_DIR}" "${CMAKE_COMMAND}" -G "${CMAKE_GENERATOR}"
+                 "-DCMAKE_MAKE_PROGRAM=${CMAKE_MAKE_PROGRAM}" "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}"
+                 "-DCMAKE_PREFIX_PATH=${CMAKE_PREFIX_PATH}" "-DFLASHWRIGHT_KERNEL_CACHE=${FLASHWRIGHT_KERNEL_CACHE}")

@@ -1,0 +1,13 @@
+# cmake -P: puts FILES, each FROM|TO, under the folder NAME and that folder into ARCHIVE, a .tar.gz.
+cmake_minimum_required(VERSION 3.28)
+cmake_path(GET ARCHIVE PARENT_PATH work)
+file(REMOVE_RECURSE "${work}/${NAME}")
+foreach(file IN LISTS FILES)
+    string(REPLACE "|" ";" file "${file}")
+    list(POP_FRONT file from to)
+    cmake_path(GET to PARENT_PATH folder)
+    file(MAKE_DIRECTORY "${work}/${NAME}/${folder}")
+    file(COPY_FILE "${from}" "${work}/${NAME}/${to}")
+endforeach()
+execute_process(COMMAND "${CMAKE_COMMAND}" -E tar czf "${ARCHIVE}" "${NAME}" WORKING_DIRECTORY "${work}" COMMAND_ERROR_IS_FATAL ANY)
+file(REMOVE_RECURSE "${work}/${NAME}")
