@@ -5,9 +5,9 @@
 . "$(dirname "$0")/common.sh"
 
 packages=(build-essential binutils python3-venv libcli11-dev libfmt-dev nlohmann-json3-dev libgtest-dev
-    libbenchmark-dev libhwloc-dev libxxhash-dev pkgconf qemu-user g++-aarch64-linux-gnu pocl-opencl-icd)
+    libbenchmark-dev libhwloc-dev libxxhash-dev libutf8proc-dev pkgconf qemu-user g++-aarch64-linux-gnu pocl-opencl-icd)
 if [ "${1:-}" = --checks ]; then
-    packages+=(clang-format clang-tidy cppcheck shellcheck git)
+    packages+=(clang-format clang-tidy cppcheck doxygen shellcheck git)
 fi
 
 missing=()
