@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs every command that the documents show, document by document, in a fresh clone of the last commit.
 
-    run_commands.py [--sandbox DIR] [DOCUMENT...]
+    run_commands.py [--sandbox DIR] [--again] [DOCUMENT...]
 
 Commands are `sh` blocks and the lines after `$ ` in `console` blocks. One shell runs those of a document, from the clone's
 folder, with a home of its own; the first that fails ends the document. Blocks marked <!-- not run: reason --> are left out
@@ -48,11 +48,15 @@ def script(path, clone):
     return text, left_out
 
 
-def make_clone(sandbox):
+def make_clone(sandbox, again):
+    clone = sandbox / "flashwright"
+    if again and clone.is_dir():
+        subprocess.run(["git", "-C", clone, "fetch", "-q", "origin", "HEAD"], check=True)
+        subprocess.run(["git", "-C", clone, "reset", "-q", "--hard", "FETCH_HEAD"], check=True)
+        return clone
     if sandbox.exists() and not (sandbox / "home").is_dir():
         sys.exit(f"error: {sandbox}: expected a folder of an earlier run, or none")
     shutil.rmtree(sandbox, ignore_errors=True)
-    clone = sandbox / "flashwright"
     (sandbox / "home").mkdir(parents=True)
     subprocess.run(["git", "clone", "-q", "--local", markdown.ROOT, clone], check=True)
     cache = markdown.ROOT / "build/kernel-cache"
@@ -88,11 +92,12 @@ def run(path, clone, sandbox):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sandbox", type=Path, default=markdown.ROOT / "build/documents", help="an earlier run's is deleted")
+    parser.add_argument("--again", action="store_true", help="in the earlier run's clone, brought up to date, with what it built")
     parser.add_argument("documents", nargs="*", type=Path, help="all without it")
     options = parser.parse_args()
     sandbox = options.sandbox.resolve()
     chosen = [path.resolve() for path in options.documents] or markdown.documents()
-    clone = make_clone(sandbox)
+    clone = make_clone(sandbox, options.again)
     results = [run(path, clone, sandbox) for path in chosen]
     sys.exit(0 if all(results) else 1)
 
