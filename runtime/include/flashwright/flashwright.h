@@ -231,10 +231,10 @@ typedef struct flashwright_merge_args {
 } flashwright_merge_args;
 
 /**
- * Joins two attention results over disjoint sets of keys, exactly: lse = log(exp(lse_a) + exp(lse_b)), out = the mean
- * of the two weighted by exp(lse_a - lse) and exp(lse_b - lse) (Dao et al. 2022, section 3.1).
+ * Joins two attention results over disjoint sets of keys, exactly.
  *
- * A side with lse -inf is ignored, whatever its out holds.
+ * lse = log(exp(lse_a) + exp(lse_b)), and out is the mean of the two weighted by exp(lse_a - lse) and exp(lse_b - lse)
+ * (Dao et al. 2022, section 3.1). A side with lse -inf is ignored, whatever its out holds.
  * @param args All tensors are required.
  * @param execution How it runs; NULL: the defaults.
  * @return As flashwright_forward.
@@ -258,8 +258,10 @@ typedef struct flashwright_step_args {
 } flashwright_step_args;
 
 /**
- * One step of the online softmax: takes one block of keys into the state (Dao et al. 2022, algorithm 1, without the
- * division). After the last block attention is acc / l and softmax_lse is m + log(l).
+ * One step of the online softmax: takes one block of keys into the state.
+ *
+ * After the last block attention is acc / l and softmax_lse is m + log(l) (Dao et al. 2022, algorithm 1, without the
+ * division).
  * @param args All tensors are required.
  * @param execution How it runs; NULL: the defaults.
  * @return As flashwright_forward.
