@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What takes too long for every change: the whole suite under emulated processors, all targets, random tests with many more problems,
-# once more under the sanitizers, and clang-tidy.
+# once more under the sanitizers, every command of the documents, and clang-tidy.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -32,6 +32,8 @@ build/kernel-tuner/bin/pip install --disable-pip-version-check --no-input -q ker
 build/release/bin/flashwright tune --output build/nightly.json --dtype f32 --shape "1,8,8,512,512,64" --budget 1m
 build/release/bin/flashwright report build/nightly.t4.json --kernel-tuner build/nightly-caches
 build/kernel-tuner/bin/python tests/kernel_tuner_simulation.py build/nightly.t4.json build/nightly-caches/*.json
+say "Every command of the documents"
+tests/documents/run_commands.py
 say "clang-tidy"
 git ls-files 'runtime/*.cpp' 'tuner/*.cpp' 'cli/*.cpp' |
     xargs -P "$jobs" -n 1 clang-tidy --quiet -p build/release
