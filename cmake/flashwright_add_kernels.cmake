@@ -39,5 +39,5 @@ function(flashwright_add_kernels)
                                PUBLIC $<TARGET_PROPERTY:${runtime},INTERFACE_INCLUDE_DIRECTORIES>)
     target_link_libraries(${ARG_NAME} PRIVATE Threads::Threads)
     # A shared object that holds the library exports nothing of it.
-    target_link_options(${ARG_NAME} INTERFACE LINKER:--exclude-libs,lib${ARG_NAME}.a)
+    target_link_options(${ARG_NAME} INTERFACE $<$<PLATFORM_ID:Linux>:LINKER:--exclude-libs,lib${ARG_NAME}.a>)
 endfunction()

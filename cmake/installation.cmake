@@ -34,7 +34,7 @@ foreach(backend IN LISTS FLASHWRIGHT_BACKENDS)
             FILE flashwright_${backend}_targets.cmake COMPONENT ${backend})
 endforeach()
 if(TARGET flashwright_gpu)
-    target_link_options(flashwright_gpu INTERFACE LINKER:--exclude-libs,libflashwright_gpu.a)
+    target_link_options(flashwright_gpu INTERFACE $<$<PLATFORM_ID:Linux>:LINKER:--exclude-libs,libflashwright_gpu.a>)
 endif()
 
 install(TARGETS flashwright_runtime EXPORT flashwright_generators_targets

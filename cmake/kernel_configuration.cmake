@@ -401,6 +401,7 @@ function(find_processor out)
         set(processor "${CMAKE_SYSTEM_PROCESSOR}")
     endif()
     string(REGEX REPLACE "^(amd64|AMD64)$" "x86_64" processor "${processor}")
+    string(REGEX REPLACE "^(arm64|ARM64)$" "aarch64" processor "${processor}")
     set(${out} "${processor}" PARENT_SCOPE)
 endfunction()
 

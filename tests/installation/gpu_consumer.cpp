@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
-int attend() {
+__attribute__((visibility("default"))) int attend() {
     const float q[1] = {0}, k[2] = {0, 0}, v[2] = {1, 2};
     float out[1] = {NAN};
     const flashwright::ConstTensorView qs(q, {1, 1}), ks(k, {2, 1}), vs(v, {2, 1});

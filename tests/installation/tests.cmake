@@ -37,14 +37,18 @@ foreach(consumer c_flashwright c_flashwright_shared cpp_flashwright cpp_flashwri
     consumer_test(${consumer} "${build}/consumer/${consumer}")
 endforeach()
 consumer_test(plugins "${build}/consumer/plugins" "${build}/consumer/libplugin_default.so" "${build}/consumer/libplugin_own.so")
-foreach(plugin plugin_default plugin_own)
-    consumer_test(${plugin}_exports "${CMAKE_COMMAND}" "-DNM=${CMAKE_NM}" "-DLIBRARY=${build}/consumer/lib${plugin}.so"
-                  -DNAMES=plugin_attend -P "${source}/check_exports.cmake")
-endforeach()
+# exports_test(LIBRARY NAME): the consumer's shared object shows this function and no other.
+function(exports_test library name)
+    consumer_test(${library}_exports "${CMAKE_COMMAND}" "-DNM=${CMAKE_NM}" "-DLIBRARY=${build}/consumer/lib${library}.so"
+                  -DNAMES=${name} -P "${source}/check_exports.cmake")
+endfunction()
+exports_test(plugin_default plugin_attend)
+exports_test(plugin_own plugin_attend)
 if(TARGET flashwright_gpu)
     foreach(consumer gpu_consumer_first gpu_consumer_last gpu_consumer_shared)
         consumer_test(${consumer} "${build}/consumer/${consumer}")
     endforeach()
+    exports_test(attention _Z6attendv)
 endif()
 package_test(pkg_config bash "${source}/pkg_config.sh" "${prefix}" "${build}/pkg_config")
 set_tests_properties(package_pkg_config PROPERTIES SKIP_RETURN_CODE 77)
