@@ -17,4 +17,8 @@ say "cppcheck"
 cppcheck --quiet --std=c++17 --language=c++ --error-exitcode=1 --inline-suppr --enable=warning,performance,portability \
     --suppress=missingIncludeSystem --suppress=uninitDerivedMemberVar -Iruntime/include -Iruntime/src -Ituner -j "$jobs" runtime tuner cli examples
 
+say "API reference"
+mkdir -p build/docs
+FLASHWRIGHT_DOCS=build/docs FLASHWRIGHT_VERSION='' doxygen docs/Doxyfile
+
 say "All static checks passed"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What takes too long for every change: the whole suite under emulated processors, all targets, random tests with many more problems,
-# once more under the sanitizers, and clang-tidy.
+# once more under the sanitizers, every command of the documents, and clang-tidy.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -15,8 +15,6 @@ for cpu in Nehalem Haswell; do
     say "The whole suite on an emulated $cpu"
     qemu-x86_64 -cpu $cpu build/release/bin/flashwright_tests
 done
-say "Candidates that are copies of the default"
-tests/statistics/identical_candidates.sh build/release/bin/flashwright
 say "Archives for all targets, in both precisions, and what can run of them"
 FLASHWRIGHT_TARGETS_DTYPES="f32;f64" scripts/targets.sh
 say "Kernels of its own from the installed package, with an empty cache"
@@ -28,12 +26,16 @@ rm -rf build/nightly-consumer/flashwright-kernel-cache
 say "The suite on emulated RISC-V"
 build riscv64
 run_tests riscv64 --timeout 7200
+say "Candidates that are copies of the default"
+tests/statistics/identical_candidates.sh build/release/bin/flashwright
 say "A short tune, read by Kernel Tuner"
 python3 -m venv build/kernel-tuner
 build/kernel-tuner/bin/pip install --disable-pip-version-check --no-input -q kernel_tuner==1.5.0 jsonschema==4.26.0
 build/release/bin/flashwright tune --output build/nightly.json --dtype f32 --shape "1,8,8,512,512,64" --budget 1m
 build/release/bin/flashwright report build/nightly.t4.json --kernel-tuner build/nightly-caches
 build/kernel-tuner/bin/python tests/kernel_tuner_simulation.py build/nightly.t4.json build/nightly-caches/*.json
+say "Every command of the documents"
+tests/documents/run_commands.py
 say "clang-tidy"
 git ls-files 'runtime/*.cpp' 'tuner/*.cpp' 'cli/*.cpp' |
     xargs -P "$jobs" -n 1 clang-tidy --quiet -p build/release

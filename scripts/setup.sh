@@ -6,9 +6,9 @@
 . "$(dirname "$0")/common.sh"
 
 packages=(build-essential binutils python3-venv libcli11-dev libfmt-dev nlohmann-json3-dev libgtest-dev
-    libbenchmark-dev libhwloc-dev libxxhash-dev pkgconf qemu-user g++-aarch64-linux-gnu pocl-opencl-icd)
+    libbenchmark-dev libhwloc-dev libxxhash-dev libutf8proc-dev pkgconf qemu-user g++-aarch64-linux-gnu pocl-opencl-icd)
 if [ "${1:-}" = --checks ]; then
-    packages+=(clang-format clang-tidy cppcheck shellcheck git)
+    packages+=(clang-format clang-tidy cppcheck doxygen shellcheck git)
 elif [ "${1:-}" = --targets ]; then
     packages+=(g++-riscv64-linux-gnu clang-14 lld-14 wasi-libc libc++-14-dev-wasm32 libclang-rt-14-dev-wasm32 nodejs)
 fi

@@ -1,11 +1,12 @@
-// flashwright for C++: views, optional options and statuses over the C interface of flashwright.h, where shapes,
-// semantics and limits are described. Header-only; nothing here throws.
-//
-//     std::vector<float> q(2 * 8 * 128 * 64), …;
-//     flashwright::ScoreOptions options;
-//     options.causal = true;
-//     auto status = flashwright::forward({q.data(), {2, 8, 128, 64}}, …, {out.data(), {2, 8, 128, 64}}, {}, options);
-//     if (!status.ok()) std::cerr << status.message() << "\n";
+/// @file
+/// flashwright for C++17: views, optional options and statuses over the C interface of flashwright.h, where semantics
+/// and limits are described. Header-only; nothing here throws, but kernels() and isas() where memory ends.
+///
+///     std::vector<float> q(2 * 8 * 128 * 64), …;
+///     flashwright::ScoreOptions options;
+///     options.causal = true;
+///     auto status = flashwright::forward({q.data(), {2, 8, 128, 64}}, …, {out.data(), {2, 8, 128, 64}}, {}, options);
+///     if (!status.ok()) std::cerr << status.message() << "\n";
 #pragma once
 
 #include "flashwright/flashwright.h"
@@ -16,29 +17,33 @@
 #include <type_traits>
 #include <vector>
 
-// Each shared object calls the library it was linked with, though another may hold a function of the same name.
+/// Each shared object calls the library it was linked with, though another may hold a function of the same name.
 #if defined(__GNUC__)
 #define FLASHWRIGHT_LOCAL __attribute__((visibility("hidden")))
 #else
 #define FLASHWRIGHT_LOCAL
 #endif
 
+/// The library's C++ layer.
 namespace flashwright {
 
-// What a call returns: no outputs were written unless ok().
+/// What a call returns: no outputs were written unless ok().
 class Status {
  public:
+    /// @param status What the C interface returned.
     Status(const flashwright_status &status) : status_(status) {}
+    /// @return Whether all outputs are written.
     bool ok() const { return status_.code == FLASHWRIGHT_OK; }
+    /// @return FLASHWRIGHT_OK, or what went wrong.
     flashwright_code code() const { return status_.code; }
-    // Names the argument, what was expected and what came. Empty if ok().
+    /// @return The argument, what was expected and what came, in one line; empty if ok().
     const char *message() const { return status_.message; }
 
  private:
     flashwright_status status_;
 };
 
-// The element type of the C interface for float, double, bool and int32_t.
+/// @return The element type of the C interface for float, double, bool and int32_t.
 template <typename T>
 constexpr flashwright_dtype dtype_of() {
     using Element = std::remove_cv_t<T>;
@@ -50,12 +55,16 @@ constexpr flashwright_dtype dtype_of() {
     return std::is_same_v<Element, float> ? FLASHWRIGHT_F32 : FLASHWRIGHT_I32;
 }
 
-// A view of memory that is only read: [batch, heads, seqlen, head_dim] or less, the last axes. Strides count elements
-// and may be 0 or negative; without them the tensor is contiguous. An axis count out of range is reported by the call.
+/// A view of memory that is only read: [batch, heads, seqlen, head_dim] or less, the last axes. The memory must outlive
+/// the calls that get the view. An axis count out of range is reported by the call.
 class ConstTensorView {
  public:
+    /// A tensor that is not given.
     ConstTensorView() = default;
 
+    /// Contiguous: the last axis is dense, the others follow.
+    /// @param data The element of indices 0; null where only shapes matter.
+    /// @param shape Extents of 1 to 4 axes.
     template <typename T>
     ConstTensorView(const T *data, std::initializer_list<std::int64_t> shape) {
         set(const_cast<std::remove_const_t<T> *>(data), dtype_of<T>(), shape);
@@ -66,6 +75,10 @@ class ConstTensorView {
         }
     }
 
+    /// With a stride for every axis.
+    /// @param data The element of indices 0; null where only shapes matter.
+    /// @param shape Extents of 1 to 4 axes.
+    /// @param strides In elements, as many; 0 and negative ones are fine.
     template <typename T>
     ConstTensorView(const T *data, std::initializer_list<std::int64_t> shape,
                     std::initializer_list<std::int64_t> strides) {
@@ -77,8 +90,10 @@ class ConstTensorView {
         }
     }
 
+    /// @param tensor The same view in C.
     explicit ConstTensorView(const flashwright_tensor &tensor) : tensor_(tensor) {}
 
+    /// @return The same view for C.
     const flashwright_tensor &tensor() const { return tensor_; }
 
  private:
@@ -96,36 +111,46 @@ class ConstTensorView {
     flashwright_tensor tensor_ = {};
 };
 
-// The same of memory that is written.
+/// The same of memory that is written.
 class TensorView : public ConstTensorView {
  public:
+    /// A tensor that is not given.
     TensorView() = default;
 
+    /// Contiguous: the last axis is dense, the others follow.
+    /// @param data The element of indices 0; null where only shapes matter.
+    /// @param shape Extents of 1 to 4 axes.
     template <typename T, typename = std::enable_if_t<!std::is_const_v<T>>>
     TensorView(T *data, std::initializer_list<std::int64_t> shape) : ConstTensorView(data, shape) {}
 
+    /// With a stride for every axis.
+    /// @param data The element of indices 0; null where only shapes matter.
+    /// @param shape Extents of 1 to 4 axes.
+    /// @param strides In elements, as many; they must keep the elements apart.
     template <typename T, typename = std::enable_if_t<!std::is_const_v<T>>>
     TensorView(T *data, std::initializer_list<std::int64_t> shape, std::initializer_list<std::int64_t> strides)
         : ConstTensorView(data, shape, strides) {}
 
+    /// @param tensor The same view in C.
     explicit TensorView(const flashwright_tensor &tensor) : ConstTensorView(tensor) {}
 };
 
-// What scores go through, as flashwright_score_options. Every default is "not used".
+/// What scores go through, as flashwright_score_options, in this order: scale, soft cap, ALiBi and bias, what hides
+/// keys. Every default is "not used". Views refer to memory that must outlive the call.
 struct ScoreOptions {
-    std::optional<double> softmax_scale;  // 1/sqrt(head_dim)
-    bool causal = false;
-    flashwright_align align = FLASHWRIGHT_ALIGN_DEFAULT;
-    std::optional<std::int64_t> diagonal;      // query i meets key i + diagonal; excludes align
-    std::optional<std::int64_t> window_left;   // keys seen before the diagonal's
-    std::optional<std::int64_t> window_right;  // and after it
-    std::optional<double> softcap;
-    std::optional<ConstTensorView> key_lengths;   // int32_t [batch]
-    std::optional<ConstTensorView> bias;          // [batch|1, heads|1, seqlen_q|1, seqlen_k]
-    std::optional<ConstTensorView> mask;          // bool, likewise: true is seen
-    std::optional<ConstTensorView> alibi_slopes;  // [heads]
+    std::optional<double> softmax_scale;                  ///< Factor of the dot products; 1/sqrt(head_dim).
+    bool causal = false;                                  ///< No key after the diagonal.
+    flashwright_align align = FLASHWRIGHT_ALIGN_DEFAULT;  ///< Where the diagonal runs; top-left.
+    std::optional<std::int64_t> diagonal;                 ///< Query i meets key i + diagonal; excludes align.
+    std::optional<std::int64_t> window_left;              ///< Keys seen before the diagonal's; all.
+    std::optional<std::int64_t> window_right;             ///< Keys seen after the diagonal's; all.
+    std::optional<double> softcap;                        ///< c > 0: score becomes c * tanh(score / c).
+    std::optional<ConstTensorView> key_lengths;           ///< int32_t [batch], 0 to seqlen_k: keys at and past it hide.
+    std::optional<ConstTensorView> bias;          ///< Dtype of q, [batch|1, heads|1, seqlen_q|1, seqlen_k]: added.
+    std::optional<ConstTensorView> mask;          ///< bool, shapes as bias: true is seen.
+    std::optional<ConstTensorView> alibi_slopes;  ///< Dtype of q, [heads]: adds -slope * |key - diagonal's key|.
 
-    // Refers to *this.
+    /// @return The same for the C interface; refers to *this.
     flashwright_score_options to_c() const {
         flashwright_score_options options = {};
         options.softmax_scale = softmax_scale ? &*softmax_scale : nullptr;
@@ -143,21 +168,36 @@ struct ScoreOptions {
     }
 };
 
-// The fields of flashwright_execution, all at their defaults: threads, isa, kernel, key_block, thread pool, memory.
+/// The fields of flashwright_execution, all at their defaults: threads, isa, kernel, key_block, thread pool, memory.
 struct Execution : flashwright_execution {
+    /// All defaults.
     Execution() : flashwright_execution{} {}
 };
 
+/// The arguments of forward for the C interface.
+/// @param q As in forward.
+/// @param k As in forward.
+/// @param v As in forward.
+/// @param out As in forward.
+/// @param softmax_lse As in forward.
+/// @param options Must outlive the result.
+/// @return What flashwright_forward and flashwright_forward_choice take.
 inline flashwright_forward_args to_c(const ConstTensorView &q, const ConstTensorView &k, const ConstTensorView &v,
                                      const TensorView &out, const TensorView &softmax_lse,
                                      const ScoreOptions &options) {
     return {q.tensor(), k.tensor(), v.tensor(), out.tensor(), softmax_lse.tensor(), options.to_c()};
 }
 
-// out = softmax(score(q k^T)) v. q, out: [batch, heads, seqlen_q, …]; k, v: [batch, heads_kv, seqlen_k, …]; softmax_lse
-// [batch, heads, seqlen_q], or {} if it is not wanted. float or double, all alike. Fails on shapes, dtypes or strides
-// that do not fit, outputs that overlap anything, options out of range (FLASHWRIGHT_INVALID_ARGUMENT), what this CPU or
-// build cannot do (FLASHWRIGHT_UNSUPPORTED), and want of working memory (FLASHWRIGHT_OUT_OF_MEMORY).
+/// out = softmax(score(q k^T)) v, and the logarithm of each row's sum; float or double, all alike.
+/// @param q [batch, heads, seqlen_q, head_dim].
+/// @param k [batch, heads_kv, seqlen_k, head_dim]; heads_kv divides heads.
+/// @param v [batch, heads_kv, seqlen_k, head_dim_v].
+/// @param[out] out [batch, heads, seqlen_q, head_dim_v].
+/// @param[out] softmax_lse [batch, heads, seqlen_q], or {} if it is not wanted.
+/// @param options What the scores go through.
+/// @param execution How the call is carried out.
+/// @return As flashwright_forward: FLASHWRIGHT_INVALID_ARGUMENT for shapes, dtypes or strides that do not fit, outputs
+///     that overlap anything and options out of range; FLASHWRIGHT_UNSUPPORTED; FLASHWRIGHT_OUT_OF_MEMORY.
 FLASHWRIGHT_LOCAL inline Status forward(const ConstTensorView &q, const ConstTensorView &k, const ConstTensorView &v,
                                         const TensorView &out, const TensorView &softmax_lse = {},
                                         const ScoreOptions &options = {}, const Execution &execution = {}) {
@@ -165,15 +205,25 @@ FLASHWRIGHT_LOCAL inline Status forward(const ConstTensorView &q, const ConstTen
     return flashwright_forward(&args, &execution);
 }
 
-// Where the gradients go; dbias stays empty if it is not wanted.
+/// Where the gradients go.
 struct Gradients {
-    TensorView dq, dk, dv, dbias;
+    TensorView dq;     ///< Shape of q.
+    TensorView dk;     ///< Shape of k; summed over the query heads of a group.
+    TensorView dv;     ///< Shape of v; likewise.
+    TensorView dbias;  ///< Shape of the bias; empty if it is not wanted.
 };
 
-// The gradients by q, k, v (and the bias) from dout, the gradient of out; out and softmax_lse as forward left them,
-// with the options it was given. With P = softmax(score(q k^T)), delta = rowsum(dout * out) and dS = P * (dout v^T -
-// delta), under a soft cap also times 1 - tanh^2 for dq and dk: dq = scale * dS k, dk = scale * dS^T q, dv = P^T dout,
-// dbias = dS summed to the shape of the bias. (Dao et al. 2022, appendix B.) Fails as forward does.
+/// The gradients by q, k, v (and the bias), as flashwright_backward states them.
+/// @param q [batch, heads, seqlen_q, head_dim].
+/// @param k [batch, heads_kv, seqlen_k, head_dim].
+/// @param v [batch, heads_kv, seqlen_k, head_dim_v].
+/// @param out What forward wrote, [batch, heads, seqlen_q, head_dim_v].
+/// @param softmax_lse What forward wrote, [batch, heads, seqlen_q].
+/// @param dout The gradient of out, in its shape.
+/// @param[out] gradients Overwritten, not added to.
+/// @param options What forward was given.
+/// @param execution How the call is carried out.
+/// @return As forward.
 FLASHWRIGHT_LOCAL inline Status backward(const ConstTensorView &q, const ConstTensorView &k, const ConstTensorView &v,
                                          const ConstTensorView &out, const ConstTensorView &softmax_lse,
                                          const ConstTensorView &dout, const Gradients &gradients,
@@ -192,8 +242,15 @@ FLASHWRIGHT_LOCAL inline Status backward(const ConstTensorView &q, const ConstTe
     return flashwright_backward(&args, &execution);
 }
 
-// Joins attention over two disjoint sets of keys. out*: [batch, heads, seqlen_q, head_dim_v], lse*: [batch, heads,
-// seqlen_q]. The outputs may be identical to one side's inputs.
+/// Joins attention over two disjoint sets of keys, exactly. The outputs may be identical to one side's inputs.
+/// @param out_a [batch, heads, seqlen_q, head_dim_v].
+/// @param lse_a [batch, heads, seqlen_q]; -inf: that row of a is ignored.
+/// @param out_b As out_a.
+/// @param lse_b As lse_a.
+/// @param[out] out As out_a.
+/// @param[out] lse As lse_a.
+/// @param execution How the call is carried out.
+/// @return As forward.
 FLASHWRIGHT_LOCAL inline Status merge(const ConstTensorView &out_a, const ConstTensorView &lse_a,
                                       const ConstTensorView &out_b, const ConstTensorView &lse_b, const TensorView &out,
                                       const TensorView &lse, const Execution &execution = {}) {
@@ -202,14 +259,21 @@ FLASHWRIGHT_LOCAL inline Status merge(const ConstTensorView &out_a, const ConstT
     return flashwright_merge(&args, &execution);
 }
 
-// The running state of the online softmax: m and l [batch, heads, seqlen_q], acc [batch, heads, seqlen_q, head_dim_v].
+/// The running state of the online softmax, empty with m = -inf, l = 0, acc = 0.
 template <typename View>
 struct SoftmaxState {
-    View m, l, acc;
+    View m;    ///< Largest score so far, [batch, heads, seqlen_q].
+    View l;    ///< Sum of exp(score - m), [batch, heads, seqlen_q].
+    View acc;  ///< Sum of exp(score - m) v, [batch, heads, seqlen_q, head_dim_v].
 };
 
-// Takes the block `scores` [batch, heads, seqlen_q, block], `v` [batch, heads_kv, block, head_dim_v] into the state.
-// `after` may be identical to `before`.
+/// Takes one block of keys into the state.
+/// @param before The state so far.
+/// @param scores [batch, heads, seqlen_q, block], scaled, in natural units; -inf hides.
+/// @param v [batch, heads_kv, block, head_dim_v].
+/// @param[out] after The new state; may be identical to `before`.
+/// @param execution How the call is carried out.
+/// @return As forward.
 FLASHWRIGHT_LOCAL inline Status online_softmax_step(const SoftmaxState<ConstTensorView> &before,
                                                     const ConstTensorView &scores, const ConstTensorView &v,
                                                     const SoftmaxState<TensorView> &after,
@@ -219,18 +283,21 @@ FLASHWRIGHT_LOCAL inline Status online_softmax_step(const SoftmaxState<ConstTens
     return flashwright_online_softmax_step(&args, &execution);
 }
 
+/// @return Every kernel of this build.
 FLASHWRIGHT_LOCAL inline std::vector<flashwright_kernel_info> kernels() {
     std::vector<flashwright_kernel_info> list;
     for (std::int32_t i = 0; i < flashwright_kernel_count(); ++i) list.push_back(flashwright_kernel(i));
     return list;
 }
 
+/// @return Every instruction set that this build has kernels for, best last.
 FLASHWRIGHT_LOCAL inline std::vector<flashwright_isa_info> isas() {
     std::vector<flashwright_isa_info> list;
     for (std::int32_t i = 0; i < flashwright_isa_count(); ++i) list.push_back(flashwright_isa(i));
     return list;
 }
 
+/// @return The version of the library, as "0.1.0".
 FLASHWRIGHT_LOCAL inline const char *version() { return flashwright_version(); }
 
 }  // namespace flashwright

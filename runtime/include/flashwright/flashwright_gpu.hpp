@@ -1,5 +1,6 @@
-// flashwright on GPUs for C++: views and options of flashwright.hpp over the C interface of flashwright_gpu.h.
-// Header-only; nothing here throws.
+/// @file
+/// flashwright on GPUs for C++: views and options of flashwright.hpp over the C interface of flashwright_gpu.h.
+/// Header-only; nothing here throws.
 #pragma once
 
 #include "flashwright/flashwright.hpp"
@@ -7,11 +8,20 @@
 
 namespace flashwright {
 
-// Whether a device of `backend`, "opencl" or "cuda", can be used here.
+/// Whether a device can be used here.
+/// @param backend "opencl" or "cuda".
+/// @return FLASHWRIGHT_DEVICE_ERROR with a message that says why not.
 FLASHWRIGHT_LOCAL inline Status gpu_available(const char *backend) { return flashwright_gpu_available(backend); }
 
-// As forward, on a GPU; fails also where there is no device, and for what a GPU kernel does not take: see
-// flashwright_gpu.h.
+/// As forward, on a GPU, for float alone; flashwright_gpu_forward says what else a GPU kernel does not take.
+/// @param backend "opencl" or "cuda".
+/// @param q [batch, heads, seqlen_q, head_dim], in host memory as all others.
+/// @param k [batch, heads_kv, seqlen_k, head_dim].
+/// @param v [batch, heads_kv, seqlen_k, head_dim_v].
+/// @param[out] out [batch, heads, seqlen_q, head_dim_v].
+/// @param[out] softmax_lse [batch, heads, seqlen_q], or {} if it is not wanted.
+/// @param options What the scores go through.
+/// @return As flashwright_gpu_forward.
 FLASHWRIGHT_LOCAL inline Status gpu_forward(const char *backend, const ConstTensorView &q, const ConstTensorView &k,
                                             const ConstTensorView &v, const TensorView &out,
                                             const TensorView &softmax_lse = {}, const ScoreOptions &options = {}) {
