@@ -163,6 +163,23 @@ struct Gradients {
     TensorView dq, dk, dv, dbias;
 };
 
+inline flashwright_backward_args to_c(const ConstTensorView &q, const ConstTensorView &k, const ConstTensorView &v,
+                                      const ConstTensorView &out, const ConstTensorView &softmax_lse,
+                                      const ConstTensorView &dout, const Gradients &gradients,
+                                      const ScoreOptions &options) {
+    return {q.tensor(),
+            k.tensor(),
+            v.tensor(),
+            out.tensor(),
+            softmax_lse.tensor(),
+            dout.tensor(),
+            gradients.dq.tensor(),
+            gradients.dk.tensor(),
+            gradients.dv.tensor(),
+            gradients.dbias.tensor(),
+            options.to_c()};
+}
+
 // The gradients by q, k, v (and the bias) from dout, the gradient of out; out and softmax_lse as forward left them,
 // with the options it was given. With P = softmax(score(q k^T)), delta = rowsum(dout * out) and dS = P * (dout v^T -
 // delta), under a soft cap also times 1 - tanh^2 for dq and dk: dq = scale * dS k, dk = scale * dS^T q, dv = P^T dout,
@@ -170,17 +187,7 @@ struct Gradients {
 inline Status backward(const ConstTensorView &q, const ConstTensorView &k, const ConstTensorView &v,
                        const ConstTensorView &out, const ConstTensorView &softmax_lse, const ConstTensorView &dout,
                        const Gradients &gradients, const ScoreOptions &options = {}, const Execution &execution = {}) {
-    const flashwright_backward_args args = {q.tensor(),
-                                            k.tensor(),
-                                            v.tensor(),
-                                            out.tensor(),
-                                            softmax_lse.tensor(),
-                                            dout.tensor(),
-                                            gradients.dq.tensor(),
-                                            gradients.dk.tensor(),
-                                            gradients.dv.tensor(),
-                                            gradients.dbias.tensor(),
-                                            options.to_c()};
+    const flashwright_backward_args args = to_c(q, k, v, out, softmax_lse, dout, gradients, options);
     return flashwright_backward(&args, &execution);
 }
 

@@ -22,6 +22,10 @@ FLASHWRIGHT_API flashwright_status flashwright_gpu_available(const char *backend
 FLASHWRIGHT_API flashwright_status flashwright_gpu_forward(const flashwright_forward_args *args, const char *backend,
                                                            const char **kernel);
 
+/* flashwright_backward on a GPU, with all its options but dbias; limits and `kernel` as above. */
+FLASHWRIGHT_API flashwright_status flashwright_gpu_backward(const flashwright_backward_args *args, const char *backend,
+                                                            const char **kernel);
+
 #ifdef __cplusplus
 }
 #endif

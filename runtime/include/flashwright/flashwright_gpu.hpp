@@ -19,4 +19,12 @@ inline Status gpu_forward(const char *backend, const ConstTensorView &q, const C
     return flashwright_gpu_forward(&args, backend, nullptr);
 }
 
+// As backward, on a GPU, without gradients.dbias.
+inline Status gpu_backward(const char *backend, const ConstTensorView &q, const ConstTensorView &k,
+                           const ConstTensorView &v, const ConstTensorView &out, const ConstTensorView &softmax_lse,
+                           const ConstTensorView &dout, const Gradients &gradients, const ScoreOptions &options = {}) {
+    const flashwright_backward_args args = to_c(q, k, v, out, softmax_lse, dout, gradients, options);
+    return flashwright_gpu_backward(&args, backend, nullptr);
+}
+
 }  // namespace flashwright
