@@ -26,15 +26,35 @@ void check_gpu_options(const AttentionOptions &options) {
 }
 
 #if FLASHWRIGHT_HAS_GPU
+namespace {
+
+constexpr const char *kNothingRan = "nothing to do";
+
+}  // namespace
+
 std::string forward_on_gpu(const flashwright_forward_args &args, const std::string &backend) {
-    const char *kernel = "nothing to do";
+    const char *kernel = kNothingRan;
     check(flashwright_gpu_forward(&args, backend.c_str(), &kernel));
     return kernel;
 }
+
+std::string backward_on_gpu(const flashwright_backward_args &args, const std::string &backend) {
+    const char *kernel = kNothingRan;
+    check(flashwright_gpu_backward(&args, backend.c_str(), &kernel));
+    return kernel;
+}
 #else
-std::string forward_on_gpu(const flashwright_forward_args &, const std::string &backend) {
+namespace {
+
+std::string refuse(const std::string &backend) {
     throw std::runtime_error(fmt::format("backend: expected cpu, the only one built, got {}", backend));
 }
+
+}  // namespace
+
+std::string forward_on_gpu(const flashwright_forward_args &, const std::string &backend) { return refuse(backend); }
+
+std::string backward_on_gpu(const flashwright_backward_args &, const std::string &backend) { return refuse(backend); }
 #endif
 
 }  // namespace flashwright

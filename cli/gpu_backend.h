@@ -13,5 +13,6 @@ void check_gpu_options(const AttentionOptions &options);
 
 // The kernel that ran.
 std::string forward_on_gpu(const flashwright_forward_args &args, const std::string &backend);
+std::string backward_on_gpu(const flashwright_backward_args &args, const std::string &backend);
 
 }  // namespace flashwright

@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "exact_gradient.h"
 #include "file.h"
+#include "gpu_backend.h"
 #include "message.h"
 #include "tensor_files.h"
 #include "validators.h"
@@ -46,9 +47,9 @@ void run_backward(const BackwardOptions &options) {
         lse("lse", options.lse), dout("dout", options.dout, 2);
     const flashwright_dtype dtype = q.array().dtype;
     check_options(options.attention, dtype);
-    if (options.attention.backend != "cpu") {
-        throw std::runtime_error(
-            fmt::format("backend: expected cpu, all that backward runs on, got {}", options.attention.backend));
+    const bool on_cpu = options.attention.backend == "cpu";
+    if (!on_cpu) {
+        check_gpu_options(options.attention);
     }
     ScoreFiles files;
     flashwright_backward_args args;
@@ -75,10 +76,18 @@ void run_backward(const BackwardOptions &options) {
     }
     const flashwright_execution how = execution_options(options.attention);
     std::int32_t kernel = -1;
-    check(flashwright_backward_choice(&args, &how, &kernel, nullptr, 0));
+    if (on_cpu) {
+        check(flashwright_backward_choice(&args, &how, &kernel, nullptr, 0));
+    }
     const double start = wall_seconds();
-    check(flashwright_backward(&args, &how));
-    print_message(fmt::format("{}: {:.3g} ms\n", flashwright_kernel(kernel).name, 1e3 * (wall_seconds() - start)));
+    std::string name;
+    if (on_cpu) {
+        check(flashwright_backward(&args, &how));
+        name = flashwright_kernel(kernel).name;
+    } else {
+        name = backward_on_gpu(args, options.attention.backend);
+    }
+    print_message(fmt::format("{}: {:.3g} ms\n", name, 1e3 * (wall_seconds() - start)));
     if (options.attention.verify) {
         verify(args);
     }

@@ -6,10 +6,10 @@ namespace flashwright {
 struct GpuTiles {
     int head_dim;  // channels of Q, K and V, compiled in; narrower tensors are padded
     int threads;   // of a block
-    int rows;      // query rows of a thread
-    int block_k;   // keys of one block of the online softmax
+    int rows;      // of queries that a thread owns; of keys in the passes of backward that sum over queries
+    int block_k;   // keys of one block; in those passes rows of queries
     int tile_d;    // channels that one step of the dot products reads, in vectors of 4
-    int tile_v;    // value channels that are summed at once
+    int tile_v;    // channels of the result that are summed at once
 
     int block_q() const { return threads * rows; }
 };

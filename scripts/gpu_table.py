@@ -54,17 +54,23 @@ def instructions_and_loops(cubin):
     return opcodes, loops
 
 
+def within(inner, outer):
+    return inner != outer and outer[0] <= inner[0] and inner[1] <= outer[1]
+
+
 def multiply_add_share(cubin, trips):
-    """Of the best loop over blocks, which is the one without tests, with its loop over channels, if it has one left, `trips` times."""
+    """Of the best loop over blocks, which is the one without tests, with its loops over channels, if it has any left, `trips` times."""
     opcodes, loops = instructions_and_loops(cubin)
     shares = []
     for outer in loops:
-        inside = [loop for loop in loops if outer[0] < loop[0] and loop[1] < outer[1]]
+        inside = [loop for loop in loops if within(loop, outer)]
+        over_heads = any(within(a, b) for a in inside for b in inside)
+        if over_heads or (not inside and outer[1] - outer[0] < 1000):
+            continue
         body = opcodes[outer[0]:outer[1] + 1]
         for first, last in inside:
             body += (trips - 1) * opcodes[first:last + 1]
-        if inside or outer[1] - outer[0] > 1000:
-            shares.append(body.count("FFMA") / len(body))
+        shares.append(body.count("FFMA") / len(body))
     return max(shares)
 
 
@@ -75,6 +81,18 @@ def occupancy(architecture, registers, shared, threads):
     return min(by_registers, by_shared, WARPS // warps) * warps / WARPS
 
 
+def programs(kernels):
+    """Name, tiles, head_dim and rows of shared memory in elements: of each kernel, or of each pass of one."""
+    for kernel in kernels:
+        head_dim = kernel["head_dim"]
+        careful = [] if kernel["finite_values"] else ["careful"]
+        name = "_".join([kernel["op"], *kernel["terms"], "f32", "cuda", f"d{head_dim}", *careful])
+        if "tiles" in kernel:
+            yield name, kernel["tiles"], head_dim, head_dim + 4
+        for sums, tiles in kernel.get("passes", {}).items():
+            yield f"{name}_{sums.replace('+', '_')}", tiles, head_dim, 2 * head_dim + 4
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
@@ -82,12 +100,9 @@ def main():
     print("| kernel | tiles | architecture | registers | spilled | shared memory | occupancy | FFMA |")
     print("|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
-        for kernel in kernels:
-            tiles, head_dim = kernel["tiles"], kernel["head_dim"]
-            careful = [] if kernel["finite_values"] else ["careful"]
-            name = "_".join([kernel["op"], *kernel["terms"], "f32", "cuda", f"d{head_dim}", *careful])
+        for name, tiles, head_dim, shared_row in programs(kernels):
             ptx = Path(sys.argv[1]) / "kernels/gpu" / f"{name}.device_code"
-            shared = tiles["threads"] * tiles["rows"] * (head_dim + 4) * 4
+            shared = tiles["threads"] * tiles["rows"] * shared_row * 4
             shown = " ".join(f"{key} {value}" for key, value in tiles.items())
             for architecture in ARCHITECTURES:
                 cubin = f"{folder}/kernel.cubin"

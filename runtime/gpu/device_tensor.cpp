@@ -47,6 +47,17 @@ flashwright_status DeviceTensor::allocate(const char *name, halide_type_t type,
     return ok_status();
 }
 
+void DeviceTensor::merge_axes(int first) {
+    std::int64_t stored = 1;
+    for (int axis = first; axis < buffer_.dimensions; ++axis) {
+        if (dimensions_[axis].stride != 0) stored *= dimensions_[axis].extent;
+    }
+    const std::int64_t before =
+        first == 0 ? 1 : std::int64_t{dimensions_[first - 1].stride} * dimensions_[first - 1].extent;
+    dimensions_[first] = {0, static_cast<std::int32_t>(stored), static_cast<std::int32_t>(before), 0};
+    buffer_.dimensions = first + 1;
+}
+
 halide_buffer_t *DeviceTensor::input() {
     buffer_.set_host_dirty();
     return &buffer_;

@@ -25,6 +25,9 @@ class DeviceTensor {
     flashwright_status allocate(const char *name, halide_type_t type, std::initializer_list<std::int64_t> extents,
                                 unsigned repeated = 0);
 
+    // Makes one axis of those from `first` on; an axis that is repeated counts once.
+    void merge_axes(int first);
+
     template <typename T>
     T *data() const {
         return reinterpret_cast<T *>(memory_.get());

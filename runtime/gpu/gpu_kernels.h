@@ -18,12 +18,36 @@ using GpuForwardKernel = int (*)(const void *user_context, halide_buffer_t *q, h
                                  halide_buffer_t *diagonal_offset, halide_buffer_t *key_count, halide_buffer_t *plan,
                                  float softmax_scale, float softcap, halide_buffer_t *result);
 
-struct GpuKernel {
+// What a kernel takes.
+struct GpuKernelRange {
     const char *name, *backend;
     unsigned terms;      // Terms
-    bool finite_values;  // takes only V without NaN and infinity
+    bool finite_values;  // takes only tensors without NaN and infinity: V in forward, Q, K, V and dO in backward
+    int head_dim;
+};
+
+struct GpuKernel : GpuKernelRange {
     GpuTiles tiles;
     GpuForwardKernel forward;
+};
+
+// One pass of backward over all heads. Buffers are as in generators/gpu/backward_gpu_generator.cpp.
+using GpuGradientPass = int (*)(const void *user_context, halide_buffer_t *queries, halide_buffer_t *keys,
+                                halide_buffer_t *alibi_slope, halide_buffer_t *diagonal_key, halide_buffer_t *bias,
+                                halide_buffer_t *mask, halide_buffer_t *bias_offset, halide_buffer_t *mask_offset,
+                                halide_buffer_t *plan, std::int32_t heads, std::int32_t head_rows, float softmax_scale,
+                                float softcap, halide_buffer_t *result);
+
+// Passes that give dQ, dK and dV, each once.
+struct GpuGradientKernel : GpuKernelRange {
+    struct Pass {
+        bool owns_keys;  // else query rows
+        bool dk, dv;     // what one gives that owns keys, in this order
+        GpuTiles tiles;
+        GpuGradientPass run;
+    };
+    int pass_count;
+    Pass passes[3];
 };
 
 struct GpuDevice {
@@ -36,5 +60,7 @@ extern const int kGpuDeviceCount;
 // The first that can take a call is the best.
 extern const GpuKernel kGpuKernels[];
 extern const int kGpuKernelCount;
+extern const GpuGradientKernel kGpuGradientKernels[];
+extern const int kGpuGradientKernelCount;
 
 }  // namespace flashwright

@@ -1,25 +1,16 @@
-// Every kernel of a backend over shapes with tails, options and layouts, against exact attention. The backend is
-// OpenCL, or what FLASHWRIGHT_TEST_BACKEND names.
-#include "flashwright/flashwright_gpu.h"
-#include "gpu_kernels.h"
+// Every forward kernel of a backend over shapes with tails, options and layouts, against exact attention.
+#include "gpu_test.h"
 #include "support/check.h"
 #include "support/options.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <limits>
-#include <set>
 
 namespace flashwright::test {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-const char *backend() {
-    const char *name = std::getenv("FLASHWRIGHT_TEST_BACKEND");
-    return name != nullptr ? name : "opencl";
-}
 
 flashwright_status run_on_gpu(Problem &problem, const char **kernel = nullptr) {
     problem.poison_outputs();
@@ -41,23 +32,9 @@ void check_on_gpu(Problem &problem) {
     kernels_that_ran().insert(kernel);
 }
 
-std::set<int> head_dims() {
-    std::set<int> dims;
-    for (int i = 0; i < kGpuKernelCount; ++i) dims.insert(kGpuKernels[i].tiles.head_dim);
-    return dims;
-}
-
 }  // namespace
 
-class GpuForward : public ::testing::Test {
- protected:
-    void SetUp() override {
-        const flashwright_status status = flashwright_gpu_available(backend());
-        if (status.code == FLASHWRIGHT_OK) return;
-        ASSERT_EQ(status.code, FLASHWRIGHT_DEVICE_ERROR) << status.message;
-        GTEST_SKIP() << "no device: " << status.message;
-    }
-};
+class GpuForward : public GpuTest {};
 
 TEST_F(GpuForward, EveryOption) {
     for (const Options &options : option_table()) {
@@ -72,7 +49,7 @@ TEST_F(GpuForward, EveryKernelWithTailsOnEveryAxis) {
     const Options windowed = options_with([](Options &o) {
         o.window_left = 20, o.window_right = 9, o.key_fractions = {0.8, 0.3};
     });
-    for (const int head_dim : head_dims()) {
+    for (const int head_dim : head_dims(kGpuKernels, kGpuKernelCount)) {
         const Shape shapes[] = {{1, 1, 1, 1, 1, head_dim, head_dim},
                                 {2, 2, 1, 129, 47, head_dim - 3, head_dim},
                                 {1, 2, 2, 5, 131, 7, head_dim - 1},
@@ -86,11 +63,7 @@ TEST_F(GpuForward, EveryKernelWithTailsOnEveryAxis) {
             }
         }
     }
-    for (int i = 0; i < kGpuKernelCount; ++i) {
-        const GpuKernel &kernel = kGpuKernels[i];
-        const bool ran = kernels_that_ran().count(kernel.name) == 1;
-        EXPECT_EQ(ran, std::string(kernel.backend) == backend()) << kernel.name;
-    }
+    expect_all_ran(kGpuKernels, kGpuKernelCount, kernels_that_ran());
 }
 
 TEST_F(GpuForward, GroupedHeadsAndLayouts) {

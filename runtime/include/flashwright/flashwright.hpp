@@ -213,6 +213,33 @@ struct Gradients {
     TensorView dbias;  ///< Shape of the bias; empty if it is not wanted.
 };
 
+/// The same for backward.
+/// @param q As in backward.
+/// @param k As in backward.
+/// @param v As in backward.
+/// @param out As in backward.
+/// @param softmax_lse As in backward.
+/// @param dout As in backward.
+/// @param gradients As in backward.
+/// @param options Must outlive the result.
+/// @return What flashwright_backward and flashwright_backward_choice take.
+inline flashwright_backward_args to_c(const ConstTensorView &q, const ConstTensorView &k, const ConstTensorView &v,
+                                      const ConstTensorView &out, const ConstTensorView &softmax_lse,
+                                      const ConstTensorView &dout, const Gradients &gradients,
+                                      const ScoreOptions &options) {
+    return {q.tensor(),
+            k.tensor(),
+            v.tensor(),
+            out.tensor(),
+            softmax_lse.tensor(),
+            dout.tensor(),
+            gradients.dq.tensor(),
+            gradients.dk.tensor(),
+            gradients.dv.tensor(),
+            gradients.dbias.tensor(),
+            options.to_c()};
+}
+
 /// The gradients by q, k, v (and the bias), as flashwright_backward states them.
 /// @param q [batch, heads, seqlen_q, head_dim].
 /// @param k [batch, heads_kv, seqlen_k, head_dim].
@@ -228,17 +255,7 @@ FLASHWRIGHT_LOCAL inline Status backward(const ConstTensorView &q, const ConstTe
                                          const ConstTensorView &out, const ConstTensorView &softmax_lse,
                                          const ConstTensorView &dout, const Gradients &gradients,
                                          const ScoreOptions &options = {}, const Execution &execution = {}) {
-    const flashwright_backward_args args = {q.tensor(),
-                                            k.tensor(),
-                                            v.tensor(),
-                                            out.tensor(),
-                                            softmax_lse.tensor(),
-                                            dout.tensor(),
-                                            gradients.dq.tensor(),
-                                            gradients.dk.tensor(),
-                                            gradients.dv.tensor(),
-                                            gradients.dbias.tensor(),
-                                            options.to_c()};
+    const flashwright_backward_args args = to_c(q, k, v, out, softmax_lse, dout, gradients, options);
     return flashwright_backward(&args, &execution);
 }
 

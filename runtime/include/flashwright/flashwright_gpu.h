@@ -35,6 +35,18 @@ FLASHWRIGHT_API flashwright_status flashwright_gpu_available(const char *backend
 FLASHWRIGHT_API flashwright_status flashwright_gpu_forward(const flashwright_forward_args *args, const char *backend,
                                                            const char **kernel);
 
+/**
+ * flashwright_backward on a GPU, with all its options but dbias.
+ *
+ * F32 only, with the limits of flashwright_gpu_forward; a dbias is FLASHWRIGHT_UNSUPPORTED too.
+ * @param args Tensors in host memory and options, as for flashwright_backward.
+ * @param backend "opencl" or "cuda".
+ * @param[out] kernel On success the name of the kernel that ran; may be NULL.
+ * @return As flashwright_backward, or FLASHWRIGHT_DEVICE_ERROR with the driver's words.
+ */
+FLASHWRIGHT_API flashwright_status flashwright_gpu_backward(const flashwright_backward_args *args, const char *backend,
+                                                            const char **kernel);
+
 #ifdef __cplusplus
 }
 #endif

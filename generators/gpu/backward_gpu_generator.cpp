@@ -1,0 +1,220 @@
+#include "../../schedules/gpu_gradient.h"
+#include "../attention_gradient.h"
+
+#include <Halide.h>
+
+namespace flashwright {
+
+using namespace Halide;
+
+namespace {
+
+// The values of a Func at one place.
+std::vector<Expr> values_at(const Func &f, const std::vector<Expr> &place) {
+    if (f.outputs() == 1) {
+        return {f(place)};
+    }
+    std::vector<Expr> values;
+    for (int n = 0; n < f.outputs(); n++) {
+        values.push_back(f(place)[n]);
+    }
+    return values;
+}
+
+}  // namespace
+
+// One pass of attention backward over all heads. A thread owns rows of queries and sums their dQ, or rows of keys and
+// sums their dK, dV or both; it goes over the blocks of the other side that its thread block meets. Rows and keys of
+// all heads are one sequence each, dense and padded: channels to head_dim, each head to whole tiles and blocks, with
+// what adds nothing: 0, and +infinity in lse, also for a row that sees no key. So what depends on head and batch is
+// given for each row.
+class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
+ public:
+    // Score terms besides scale and position: any of softcap, alibi, bias, mask, joined by '+'.
+    GeneratorParam<std::string> terms{"terms", ""};
+    // dq, dk, dv or dk+dv.
+    GeneratorParam<std::string> sums{"sums", "dq"};
+    // Q, K, V and dO hold finite numbers only. Otherwise hidden ones are kept out one by one.
+    GeneratorParam<bool> finite_values{"finite_values", false};
+    // As GpuTiles has them; `block_k` rows of the other side are a block.
+    GeneratorParam<int> head_dim{"head_dim", 64}, threads{"threads", 64}, rows{"rows", 1}, block_k{"block_k", 16},
+        tile_d{"tile_d", 4}, tile_v{"tile_v", 16};
+
+    // A row is Q and dO, a key K and V; four columns follow. One address serves all of it.
+    Input<Buffer<float, 2>> queries{"queries"}, keys{"keys"};  // [2 head_dim + 4, row or key]
+    // Of each row; ALiBi measures from diagonal_key, counted among all keys.
+    Input<Buffer<float, 1>> alibi_slope{"alibi_slope"};
+    Input<Buffer<int32_t, 1>> diagonal_key{"diagonal_key"};
+    // A row's element of key j, counted among all, is the one at the row's offset + j.
+    Input<Buffer<float, 1>> bias{"bias"};
+    Input<Buffer<uint8_t, 1>> mask{"mask"};
+    Input<Buffer<int32_t, 1>> bias_offset{"bias_offset"}, mask_offset{"mask_offset"};
+    // [2, thread block, group]: of the blocks of one head, the first that its rows meet, and the end.
+    Input<Buffer<int32_t, 3>> plan{"plan"};
+    // A group is what meets: a key head and its query heads. It has so many heads of the other side, of so many rows.
+    Input<int> heads{"heads"}, head_rows{"head_rows"};
+    Input<float> softmax_scale{"softmax_scale"}, softcap{"softcap"};
+    Output<Buffer<float, 4>> result{"result"};  // [channel, gradient, row or key of the group, group]
+
+    void generate() {
+        tiles = GpuTiles{head_dim, threads, rows, block_k, tile_d, tile_v};
+        // Every pair is tested: beside four or five products that costs little, and a second way for blocks whose pairs
+        // are all seen takes registers.
+        const Func first = own_bound("first", kFirst), last = own_bound("last", kLast);
+        ScoreTerms tested = chosen_terms();
+        tested.push_back(position(first, last));
+        const GradientTile way("block", halide_type_of<float>(), inputs(), tested, !finite_values, 1);
+        GradientPass pass{owns_keys(), queries, keys, way, {first, last}, planned_blocks()};
+        sum_blocks(pass);
+        std::vector<Expr> scaled = values_at(pass.sums, {channel, own, strip, group});
+        if (wanted().front() != "dv") {
+            scaled.front() *= softmax_scale;
+        }
+        pass.gradients(channel, own, strip, group) = Tuple(scaled);
+        result(channel, gradient, row, group) =
+            mux(gradient, values_at(pass.gradients, {channel, row % tiles.rows, row / tiles.rows, group}));
+        constrain_buffers();
+        schedule_gradient_gpu(pass, result, tiles);
+    }
+
+ private:
+    Var channel{"channel"}, gradient{"gradient"}, row{"row"}, own{"own"}, strip{"strip"}, group{"group"};
+    Var section{"section"};  // of a GradientTile: where the block of the other side begins, counted among all
+    GpuTiles tiles;
+
+    bool owns_keys() const { return sums.value() != "dq"; }
+    std::vector<std::string> wanted() const {
+        return sums.value() == "dk+dv" ? std::vector<std::string>{"dk", "dv"} : std::vector<std::string>{sums.value()};
+    }
+
+    // The indices among all rows and keys of those of a GradientTile, which counts the other side's in their block.
+    Expr row_of(const Expr &i) const { return owns_keys() ? section + i : i; }
+    Expr key_of(const Expr &j) const { return owns_keys() ? j : section + j; }
+
+    // What follows Q and dO in a row, and K and V in a key: the first and the last of the other side that it sees,
+    // counted in their head, as the bits of integers; and in a row lse and delta.
+    enum Column { kFirst, kLast, kLse, kDelta };
+
+    GradientInputs inputs() {
+        GradientInputs in;
+        const int second = tiles.head_dim;
+        in.q = [=](const Expr &d, const Expr &i) { return queries(d, row_of(i)); };
+        in.dout = [=](const Expr &c, const Expr &i) { return queries(second + c, row_of(i)); };
+        in.k = [=](const Expr &d, const Expr &j) { return keys(d, key_of(j)); };
+        in.kt = [=](const Expr &j, const Expr &d) { return keys(d, key_of(j)); };
+        in.vt = [=](const Expr &j, const Expr &c) { return keys(second + c, key_of(j)); };
+        in.lse = [=](const Expr &i) { return queries(2 * second + kLse, row_of(i)); };
+        in.delta = [=](const Expr &i) { return queries(2 * second + kDelta, row_of(i)); };
+        in.scale = softmax_scale;
+        in.rows = in.keys = tiles.block_k;
+        in.head_dim = in.head_dim_v = tiles.head_dim;
+        return in;
+    }
+
+    // The blocks of the thread block's plan, of each head.
+    RDom planned_blocks() {
+        RDom r(0, head_rows / tiles.block_k, 0, heads, "blocks");
+        const Expr tile = strip / tiles.threads;
+        r.where(r.x >= plan(0, tile, group) && r.x < plan(1, tile, group));
+        return r;
+    }
+
+    void sum_blocks(GradientPass &pass) {
+        const std::vector<Expr> place{channel, own, strip, group};
+        pass.sums(place) = Tuple(std::vector<Expr>(wanted().size(), 0.0f));
+        const Expr own_row = group * result.dim(2).extent() + strip * tiles.rows + own;
+        const Expr begin = (group * heads + pass.blocks.y) * head_rows + pass.blocks.x * tiles.block_k;
+        const std::vector<std::string> names = wanted();
+        std::vector<Expr> sum = values_at(pass.sums, place);
+        for (size_t n = 0; n < sum.size(); n++) {
+            const std::string &name = names[n];
+            const Func product = name == "dq" ? pass.way.dq : name == "dk" ? pass.way.dk : pass.way.dv;
+            sum[n] += product(channel, own_row, begin);
+        }
+        pass.sums(place) = Tuple(sum);
+    }
+
+    // Of an own row, counted in a block of the other side.
+    Func own_bound(const std::string &name, Column column) {
+        Func f(name);
+        const Expr place = reinterpret<int32_t>((owns_keys() ? keys : queries)(2 * tiles.head_dim + column, row));
+        f(row, section) = place - section % head_rows;
+        return f;
+    }
+
+    // Causal, window and key length in one. The place in a block, a constant, is compared with what is computed once a
+    // block: comparisons of whole indices would keep a register for each.
+    ScoreTerm position(const Func &first, const Func &last) {
+        ScoreTerm term;
+        term.seen = [=](const ScoreIndex &at) {
+            const Expr mine = owns_keys() ? at.key : at.row, other = owns_keys() ? at.row : at.key;
+            return other >= first(mine, section) && other <= last(mine, section);
+        };
+        return term;
+    }
+
+    // The terms by indices among all rows and keys.
+    ScoreTerms chosen_terms() {
+        const Var i("row");
+        TermArguments arguments;
+        arguments.softcap = softcap;
+        arguments.alibi_slope = alibi_slope(row_of(i));
+        arguments.diagonal_offset = diagonal_key(row_of(i)) - row_of(i);
+        arguments.bias.element = [this](const Expr &row, const Expr &key) {
+            return bias(unsafe_promise_clamped(bias_offset(row) + key, 0, bias.dim(0).extent() - 1));
+        };
+        arguments.mask.element = [this](const Expr &row, const Expr &key) {
+            return mask(unsafe_promise_clamped(mask_offset(row) + key, 0, mask.dim(0).extent() - 1));
+        };
+        arguments.bias.row_stride = arguments.mask.row_stride = 1;  // read where it is used, whatever it is
+        ScoreTerms chosen = named_terms(terms, "block", arguments);
+        for (ScoreTerm &term : chosen) {
+            const auto among_all = [this](const ScoreIndex &at) { return ScoreIndex{row_of(at.row), key_of(at.key)}; };
+            if (term.value) {
+                term.value = [=, f = term.value](const Expr &score, const ScoreIndex &at) {
+                    return f(score, among_all(at));
+                };
+            }
+            if (term.derivative) {
+                term.derivative = [=, f = term.derivative](const Expr &score, const ScoreIndex &at) {
+                    return f(score, among_all(at));
+                };
+            }
+            if (term.seen) {
+                term.seen = [=, f = term.seen](const ScoreIndex &at) { return f(among_all(at)); };
+            }
+        }
+        return chosen;
+    }
+
+    void constrain_buffers() {
+        set_dense(queries, 2 * tiles.head_dim + 4);
+        set_dense(keys, 2 * tiles.head_dim + 4);
+        for (auto *buffer : {&alibi_slope, &bias}) {
+            buffer->dim(0).set_min(0);
+        }
+        for (auto *buffer : {&diagonal_key, &bias_offset, &mask_offset}) {
+            buffer->dim(0).set_min(0);
+        }
+        mask.dim(0).set_min(0);
+        for (int n = 0; n < 3; n++) {
+            plan.dim(n).set_min(0);
+        }
+        const int gradients = (int)wanted().size();
+        result.set_host_alignment(16);
+        result.dim(0).set_bounds(0, tiles.head_dim).set_stride(1);
+        result.dim(1).set_bounds(0, gradients).set_stride(tiles.head_dim);
+        result.dim(2).set_min(0).set_stride(tiles.head_dim * gradients);
+        result.dim(3).set_min(0).set_stride(tiles.head_dim * gradients * result.dim(2).extent());
+    }
+
+    void set_dense(Input<Buffer<float, 2>> &buffer, int channels) {
+        buffer.set_host_alignment(16);
+        buffer.dim(0).set_bounds(0, channels).set_stride(1);
+        buffer.dim(1).set_min(0).set_stride(channels);
+    }
+};
+
+}  // namespace flashwright
+
+HALIDE_REGISTER_GENERATOR(flashwright::BackwardGpuGenerator, backward_gpu)

@@ -1,0 +1,215 @@
+// Every backward kernel of a backend over shapes with tails, options and layouts, against the gradient of exact
+// attention.
+#include "gpu_test.h"
+#include "support/gradient.h"
+#include "support/options.h"
+#include "support/random_problem.h"
+
+#include <cmath>
+#include <limits>
+
+namespace flashwright::test {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Options causal_top_left() {
+    return options_with([](Options &o) { o.causal = true; });
+}
+
+// A problem as a GPU takes it: without the gradient of a bias.
+GradientProblem gpu_problem(const Shape &shape, const Options &options = {}, const Layout &layout = {},
+                            const GradientLayout &gradients = {}) {
+    GradientProblem problem(FLASHWRIGHT_F32, shape, options, layout, gradients);
+    problem.dbias = Tensor();
+    return problem;
+}
+
+flashwright_status run_backward_on_gpu(GradientProblem &problem, const char **kernel = nullptr) {
+    problem.poison_outputs();
+    const flashwright_backward_args args = problem.args();
+    return flashwright_gpu_backward(&args, backend(), kernel);
+}
+
+// Forward is the CPU's.
+flashwright_status run_on_gpu(GradientProblem &problem, const char **kernel = nullptr) {
+    const flashwright_status status = run(problem.forward);
+    return status.code == FLASHWRIGHT_OK ? run_backward_on_gpu(problem, kernel) : status;
+}
+
+// Which kernels ran: all of them must have, in the end.
+std::set<std::string> &kernels_that_ran() {
+    static std::set<std::string> names;
+    return names;
+}
+
+void check_on_gpu(GradientProblem &problem) {
+    SCOPED_TRACE(problem.describe());
+    const char *kernel = "";
+    ASSERT_TRUE(is_ok(run_on_gpu(problem, &kernel)));
+    EXPECT_TRUE(gradients_match(problem, exact_backward(problem.forward, problem.dout.values())));
+    kernels_that_ran().insert(kernel);
+}
+
+void set_row(Tensor &tensor, std::int64_t row, double value) {
+    for (std::int64_t c = 0; c < tensor.shape()[3]; c++) tensor.set({0, 0, row, c}, value);
+}
+
+// The same elements are NaN or infinite.
+void expect_same_garbage(const Tensor &actual, const std::vector<double> &expected) {
+    const std::vector<double> values = actual.values();
+    for (std::size_t n = 0; n < expected.size(); n++)
+        EXPECT_EQ(std::isfinite(values[n]), std::isfinite(expected[n])) << n;
+}
+
+}  // namespace
+
+class GpuBackward : public GpuTest {};
+
+TEST_F(GpuBackward, EveryOption) {
+    for (const Options &options : option_table()) {
+        GradientProblem problem = gpu_problem({2, 4, 2, 37, 50, 20, 11}, options);
+        check_on_gpu(problem);
+        if (HasFailure()) return;
+    }
+}
+
+TEST_F(GpuBackward, EveryKernelWithTailsOnEveryAxis) {
+    const Options windowed = options_with([](Options &o) {
+        o.window_left = 20, o.window_right = 9, o.key_fractions = {0.8, 0.3};
+    });
+    for (const int head_dim : head_dims(kGpuGradientKernels, kGpuGradientKernelCount)) {
+        const Shape shapes[] = {{1, 1, 1, 1, 1, head_dim, head_dim},
+                                {2, 2, 1, 129, 47, head_dim - 3, head_dim},
+                                {1, 2, 2, 5, 131, 7, head_dim - 1},
+                                {1, 1, 1, 140, 150, head_dim, 1}};
+        for (const Options &options : {Options{}, causal_top_left(), windowed, everything()}) {
+            for (const Shape &shape : shapes) {
+                GradientProblem problem = gpu_problem(shape, options);
+                check_on_gpu(problem);
+            }
+        }
+        // A key that no row sees.
+        GradientProblem problem = gpu_problem({1, 2, 1, 40, 90, head_dim, head_dim}, causal_top_left());
+        set_row(problem.forward.k, 60, kNaN);
+        check_on_gpu(problem);
+    }
+    expect_all_ran(kGpuGradientKernels, kGpuGradientKernelCount, kernels_that_ran());
+}
+
+TEST_F(GpuBackward, GroupedHeadsAndLayouts) {
+    for (const auto &[heads, heads_kv] : {std::pair{6, 2}, {7, 1}, {12, 4}}) {
+        for (const Options &options : {Options{}, everything()}) {
+            GradientProblem problem = gpu_problem({2, heads, heads_kv, 17, 19, 8, 8}, options);
+            check_on_gpu(problem);
+        }
+    }
+    for (const Form form :
+         {Form::sequence_major, Form::transposed, Form::channel_gap, Form::row_gap, Form::reversed, Form::odd_ones}) {
+        GradientProblem problem =
+            gpu_problem({2, 4, 2, 9, 21, 17, 19}, everything(), {form, form, form, form}, {form, form, form, form});
+        check_on_gpu(problem);
+    }
+}
+
+TEST_F(GpuBackward, RandomShapesAndOptions) {
+    RandomProblems random;
+    const int problems = RandomProblems::count(60);
+    for (int n = 0; n < problems; n++) {
+        const Shape shape = random.shape();
+        const Options options = random.options(shape, random.chance(50));
+        GradientProblem problem = gpu_problem(
+            shape, options, {random.input_form(), random.input_form(), random.input_form(), random.output_form()},
+            {random.input_form(), random.output_form(), random.output_form(), random.output_form()});
+        SCOPED_TRACE("problem " + std::to_string(n));
+        check_on_gpu(problem);
+        if (HasFailure()) return;
+    }
+}
+
+// What is hidden reaches nobody, whatever it holds; what is seen reaches those that see it, and no others.
+TEST_F(GpuBackward, GarbageStaysWithThoseThatSeeIt) {
+    for (const double garbage : {kNaN, kInfinity, -kInfinity}) {
+        SCOPED_TRACE(garbage);
+        for (const bool of_key : {true, false}) {
+            GradientProblem problem = gpu_problem({1, 1, 1, 70, 70, 16, 16}, causal_top_left());
+            set_row(of_key ? problem.forward.v : problem.dout, of_key ? 69 : 0, garbage);
+            ASSERT_TRUE(is_ok(run_on_gpu(problem)));
+            const ExactGradient exact = exact_backward(problem.forward, problem.dout.values());
+            expect_same_garbage(problem.dq, exact.dq);
+            expect_same_garbage(problem.dk, exact.dk);
+            expect_same_garbage(problem.dv, exact.dv);
+        }
+        Options lengths;
+        lengths.key_fractions = {0.5};
+        GradientProblem past_the_end = gpu_problem({1, 1, 1, 3, 40, 16, 16}, lengths);
+        for (std::int64_t j = 20; j < 40; j++) {
+            set_row(past_the_end.forward.k, j, garbage), set_row(past_the_end.forward.v, j, garbage);
+        }
+        check_on_gpu(past_the_end);
+    }
+}
+
+TEST_F(GpuBackward, RowThatSeesNothing) {
+    Options options;
+    options.mask = Coverage{};
+    for (const double garbage : {0.5, kNaN}) {
+        GradientProblem problem = gpu_problem({1, 1, 1, 70, 65, 3, 5}, options);
+        problem.forward.mask.assign([](std::int64_t n) { return n / 65 != 66; });
+        set_row(problem.forward.q, 66, garbage), set_row(problem.dout, 66, garbage);
+        check_on_gpu(problem);
+        for (std::int64_t d = 0; d < 3; d++) EXPECT_EQ(problem.dq.get({0, 0, 66, d}), 0);
+    }
+}
+
+TEST_F(GpuBackward, LongSums) {
+    GradientProblem problem = gpu_problem({1, 1, 1, 2048, 512, 8, 8});
+    for (Tensor *tensor : {&problem.forward.q, &problem.forward.k}) tensor->assign([](std::int64_t) { return 0; });
+    problem.dout.assign([](std::int64_t) { return 1; });
+    check_on_gpu(problem);
+}
+
+TEST_F(GpuBackward, NoPairs) {
+    for (const Shape &shape : {Shape{1, 2, 1, 3, 0, 8, 8}, Shape{1, 2, 1, 0, 4, 8, 8}, Shape{1, 0, 1, 3, 4, 8, 8},
+                               Shape{0, 2, 1, 3, 4, 8, 8}}) {
+        GradientProblem problem = gpu_problem(shape);
+        check_on_gpu(problem);
+    }
+}
+
+TEST_F(GpuBackward, TheSameBytesEveryTime) {
+    for (const Options &options : {Options{}, everything()}) {
+        GradientProblem problem = gpu_problem({2, 4, 2, 130, 257, 40, 40}, options);
+        ASSERT_TRUE(is_ok(run_on_gpu(problem)));
+        const std::string first = problem.output_bytes();
+        for (int n = 0; n < 3; n++) {
+            ASSERT_TRUE(is_ok(run_backward_on_gpu(problem)));
+            EXPECT_EQ(problem.output_bytes(), first);
+        }
+    }
+}
+
+TEST(GpuBackwardRefusals, NameWhatWasExpected) {
+    const auto expect_refused = [](GradientProblem problem, flashwright_code code,
+                                   const std::vector<std::string> &parts) {
+        expect_message(run_backward_on_gpu(problem), code, parts);
+        EXPECT_TRUE(problem.outputs_untouched());
+    };
+    const Options biased = options_with([](Options &o) { o.bias = Coverage{}; });
+    const Shape shape{1, 1, 1, 2, 2, 8, 8};
+    expect_refused({FLASHWRIGHT_F32, shape, biased}, FLASHWRIGHT_UNSUPPORTED, {"dbias", "none", backend()});
+    expect_refused({FLASHWRIGHT_F64, shape}, FLASHWRIGHT_UNSUPPORTED, {"q", "f32", "f64", backend()});
+    expect_refused({FLASHWRIGHT_F32, {1, 1, 1, 2, 2, 129, 8}}, FLASHWRIGHT_UNSUPPORTED, {"q", "128", "129"});
+    expect_refused({FLASHWRIGHT_F32, {1, 1, 1, 2, 2, 8, 200}}, FLASHWRIGHT_UNSUPPORTED, {"v", "128", "200"});
+    expect_refused({FLASHWRIGHT_F32, {65536, 1, 1, 1, 1, 1, 1}}, FLASHWRIGHT_UNSUPPORTED, {"q", "65535", "65536"});
+    expect_refused({FLASHWRIGHT_F32, {256, 256, 256, 1, 1, 1, 1}}, FLASHWRIGHT_UNSUPPORTED, {"k", "65535", "65536"});
+    GradientProblem problem = gpu_problem(shape);
+    const flashwright_backward_args args = problem.args();
+    expect_message(flashwright_gpu_backward(&args, "vulkan", nullptr), FLASHWRIGHT_UNSUPPORTED, {"backend", "vulkan"});
+    expect_message(flashwright_gpu_backward(&args, nullptr, nullptr), FLASHWRIGHT_INVALID_ARGUMENT,
+                   {"backend", "NULL"});
+    expect_message(flashwright_gpu_backward(nullptr, backend(), nullptr), FLASHWRIGHT_INVALID_ARGUMENT, {"args"});
+}
+
+}  // namespace flashwright::test

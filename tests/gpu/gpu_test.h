@@ -1,0 +1,46 @@
+// What the tests of GPU kernels share. The backend is OpenCL, or what FLASHWRIGHT_TEST_BACKEND names.
+#pragma once
+
+#include "flashwright/flashwright_gpu.h"
+#include "gpu_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+#include <string>
+
+namespace flashwright::test {
+
+inline const char *backend() {
+    const char *name = std::getenv("FLASHWRIGHT_TEST_BACKEND");
+    return name != nullptr ? name : "opencl";
+}
+
+// Of a table of kernels.
+template <typename Kernel>
+std::set<int> head_dims(const Kernel *kernels, int count) {
+    std::set<int> dims;
+    for (int i = 0; i < count; ++i) dims.insert(kernels[i].head_dim);
+    return dims;
+}
+
+// All of the backend's kernels are among those that ran, and no others.
+template <typename Kernel>
+void expect_all_ran(const Kernel *kernels, int count, const std::set<std::string> &ran) {
+    for (int i = 0; i < count; ++i) {
+        EXPECT_EQ(ran.count(kernels[i].name) == 1, std::string(kernels[i].backend) == backend()) << kernels[i].name;
+    }
+}
+
+class GpuTest : public ::testing::Test {
+ protected:
+    void SetUp() override {
+        const flashwright_status status = flashwright_gpu_available(backend());
+        if (status.code == FLASHWRIGHT_OK) return;
+        ASSERT_EQ(status.code, FLASHWRIGHT_DEVICE_ERROR) << status.message;
+        GTEST_SKIP() << "no device: " << status.message;
+    }
+};
+
+}  // namespace flashwright::test
