@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "gradient_block.h"
 #include "status.h"
@@ -19,17 +20,16 @@ enum Column : std::uint8_t { kFirst, kLast, kLse, kDelta, kColumns };
 
 GpuBackwardCall::GpuBackwardCall(const BackwardProblem &problem, const GpuGradientKernel &kernel, void *context)
     : problem_(problem), p_(problem.forward), kernel_(kernel), context_(context) {
-    // Each side is cut into blocks by the passes that own the other, and then into whole tiles.
+    // Each side holds the blocks of the passes that own the other, and is a multiple of the tiles of those that own it.
+    std::int64_t row_tile = 1, key_tile = 1;
     for (int n = 0; n < kernel.pass_count; ++n) {
         const GpuGradientKernel::Pass &pass = kernel.passes[n];
-        std::int64_t &streamed = pass.owns_keys ? rows_ : keys_;
+        std::int64_t &streamed = pass.owns_keys ? rows_ : keys_, &own_tile = pass.owns_keys ? key_tile : row_tile;
         streamed = std::max(streamed, padded(pass.owns_keys ? p_.seqlen_q : p_.seqlen_k, pass.tiles.block_k));
+        own_tile = std::lcm(own_tile, pass.tiles.block_q());
     }
-    for (int n = 0; n < kernel.pass_count; ++n) {
-        const GpuGradientKernel::Pass &pass = kernel.passes[n];
-        std::int64_t &own = pass.owns_keys ? keys_ : rows_;
-        own = padded(own, pass.tiles.block_q());
-    }
+    rows_ = padded(rows_, row_tile);
+    keys_ = padded(keys_, key_tile);
 }
 
 flashwright_status GpuBackwardCall::prepare() {
