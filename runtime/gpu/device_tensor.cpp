@@ -59,7 +59,7 @@ void DeviceTensor::merge_axes(int first) {
 }
 
 halide_buffer_t *DeviceTensor::input() {
-    buffer_.set_host_dirty();
+    if (buffer_.device == 0) buffer_.set_host_dirty();
     return &buffer_;
 }
 

@@ -35,10 +35,13 @@ class DeviceTensor {
     // Elements from one index of an axis to the next.
     std::int64_t stride(int axis) const { return dimensions_[axis].stride; }
 
-    // What a kernel takes: an input, whose content it sends to the device, and an output, which `fetch` brings back.
+    // What a kernel takes: an input, whose content the first one that takes it sends to the device, and an output,
+    // which `fetch` brings back.
     halide_buffer_t *input();
     halide_buffer_t *output() { return &buffer_; }
     int fetch() { return halide_copy_to_host(context_, &buffer_); }
+    // Until the kernels that were launched are done.
+    int wait() { return halide_device_sync(context_, &buffer_); }
 
  private:
     struct Free {
