@@ -23,10 +23,11 @@ say "Archives for ${targets[*]}"
 "$cmake" --build $work --parallel "$jobs" --target flashwright_targets
 
 for target in "${targets[@]}"; do
-    name=flashwright-0.1.0-$target
+    archives=("$work"/targets/flashwright-*-"$target".tar.gz)
+    name=$(basename "${archives[-1]}" .tar.gz)
     rm -rf "${work:?}/run/$target"
     mkdir -p "$work/run/$target"
-    tar xzf "$work/targets/$name.tar.gz" -C "$work/run/$target"
+    tar xzf "${archives[-1]}" -C "$work/run/$target"
     for object in "$work/run/$target/$name"/kernels/*; do
         start=$(od -An -tx1 -N4 "$object" | tr -d ' ')
         if [[ $start != "${formats[${target##*-}]}"* ]]; then

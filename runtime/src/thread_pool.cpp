@@ -4,6 +4,7 @@
 
 #if FLASHWRIGHT_HAS_THREADS
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <exception>

@@ -2,7 +2,7 @@
 # The tile of scores for tensor cores, assembled: HMMA instructions, and no call. Needs ptxas, and nvdisasm (PyPI:
 # nvidia-cuda-nvdisasm) on the PATH, in /usr/local/cuda/bin or in the folder that CUDA_TOOLS names.
 set -euo pipefail
-PATH=${CUDA_TOOLS:-}:$PATH:/usr/local/cuda/bin
+PATH=${CUDA_TOOLS:+$CUDA_TOOLS:}$PATH:/usr/local/cuda/bin
 for tool in ptxas nvdisasm; do
     if ! command -v $tool >/dev/null; then
         echo "SKIP: no $tool"

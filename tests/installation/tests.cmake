@@ -30,7 +30,7 @@ package_test(consumer "${CMAKE_CTEST_COMMAND}" --build-and-test "${source}" "${b
              "-DFLASHWRIGHT_KERNEL_CACHE=${FLASHWRIGHT_KERNEL_CACHE}")
 set_tests_properties(package_consumer PROPERTIES FIXTURES_SETUP consumer)
 package_test(consumer_mistake "${CMAKE_COMMAND}" -S "${source}" -B "${build}/mistake" -G "${CMAKE_GENERATOR}"
-             "-DCMAKE_MAKE_PROGRAM=${CMAKE_MAKE_PROGRAM}" "-DCMAKE_PREFIX_PATH=${prefix};${CMAKE_PREFIX_PATH}" -DISA=mmx)
+             "-DCMAKE_MAKE_PROGRAM=${CMAKE_MAKE_PROGRAM}" "-DCMAKE_PREFIX_PATH=${prefix}\\;${prefix_path}" -DISA=mmx)
 set_tests_properties(package_consumer_mistake PROPERTIES
                      PASS_REGULAR_EXPRESSION "flashwright_add_kernels\\(own_kernels\\): ISAS: expected any of baseline")
 foreach(consumer c_flashwright c_flashwright_shared cpp_flashwright cpp_flashwright_shared own_kernels_alone)

@@ -37,13 +37,15 @@ std::runtime_error cannot_be_loaded(const std::string &why) {
 
 // A copy in memory of its own, which only this process knows.
 std::string private_copy(const std::string &path) {
-    std::ostringstream file;
-    file << std::ifstream(path, std::ios::binary).rdbuf();
-    const std::string content = file.str();
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    if (!(text << file.rdbuf())) throw cannot_be_loaded(path + " cannot be read");
+    const std::string content = text.str();
     const int copy = memfd_create("candidate", 0);
-    if (copy < 0 || write(copy, content.data(), content.size()) != static_cast<ssize_t>(content.size()))
-        throw cannot_be_loaded(std::strerror(errno));
-    return fmt::format("/proc/self/fd/{}", copy);
+    if (copy < 0) throw cannot_be_loaded(std::strerror(errno));
+    if (write(copy, content.data(), content.size()) != static_cast<ssize_t>(content.size()))
+        throw cannot_be_loaded("no memory for a copy");
+    return fmt::format("/proc/self/fd/{}", copy);  // open as long as the process lives: names must differ
 }
 
 }  // namespace

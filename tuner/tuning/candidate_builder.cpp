@@ -159,18 +159,22 @@ class CandidateBuilder::Job {
         return done_ = true;
     }
 
-    // Takes the entry if it is there, and removes one that a full disk or a lost machine has cut.
+    // Takes the entry if it is there, and puts one away that a full disk or a lost machine has cut.
     bool kept() {
-        const auto facts = nlohmann::json::parse(content_of(entry_ / "build.json"), nullptr, false);
+        const std::string text = content_of(entry_ / "build.json");
+        if (text.empty() && !fs::exists(entry_ / "build.json")) return false;
         const fs::path shared_object = entry_ / "candidate.so";
         try {
+            const auto facts = nlohmann::json::parse(text);
             if (facts.at("shared_object_hash") != hash_of(content_of(shared_object)))
                 throw std::runtime_error("damaged");
             build_.object_hash = facts.at("object_hash");
             build_.seconds = facts.at("seconds");
         } catch (const std::exception &) {
+            const fs::path away = fmt::format("{}.{}.damaged", entry_.string(), getpid());
             std::error_code gone;
-            fs::remove_all(entry_, gone);
+            fs::rename(entry_, away, gone);
+            fs::remove_all(away, gone);
             return false;
         }
         build_.shared_object = shared_object.string();

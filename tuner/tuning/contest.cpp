@@ -57,8 +57,7 @@ RoundTimes timed_beside_default(TuningSession &session, std::vector<std::size_t>
     return times;
 }
 
-PairTimes paired_with_default(TuningSession &session, std::vector<std::size_t> &points, int shape,
-                              std::uint32_t placements) {
+PairTimes paired_with_default(TuningSession &session, std::vector<std::size_t> &points, int shape, int placements) {
     const auto compare = [&](const std::vector<std::size_t> &field) {
         std::vector<Contestant> contestants;
         for (const std::size_t point : field) contestants.push_back(session.contestants.at(point));

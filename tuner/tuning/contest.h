@@ -13,7 +13,6 @@ RoundTimes timed_beside_default(TuningSession &session, std::vector<std::size_t>
                                 const std::vector<int> &shapes, int rounds, std::uint32_t seed);
 
 // As Trials::pairs, of the `points` that are left.
-PairTimes paired_with_default(TuningSession &session, std::vector<std::size_t> &points, int shape,
-                              std::uint32_t placements);
+PairTimes paired_with_default(TuningSession &session, std::vector<std::size_t> &points, int shape, int placements);
 
 }  // namespace flashwright

@@ -9,7 +9,7 @@ namespace flashwright {
 constexpr std::size_t kBatch = 8;  // candidates tried at once
 constexpr int kBatchRounds = 7;
 constexpr int kPairs = 4;  // in a placement, whose median is one observation
-constexpr std::uint32_t kPlacements = 10;
+constexpr int kPlacements = 10;
 constexpr std::size_t kFinalists = 24, kDuellists = 3;
 constexpr int kHalvingRounds = 5;  // doubled each time that the field is halved
 constexpr int kPoolRounds = 15;

@@ -9,8 +9,12 @@
 
 #include <fmt/format.h>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <numeric>
 #include <random>
 
@@ -25,7 +29,7 @@ constexpr double kAnchorSilence = 20, kSilencePerOperation = 100e-9;
 constexpr double kSilenceFactor = 20, kLeastSilence = 2;
 constexpr std::uint64_t kMemory = std::uint64_t{4} << 30;
 
-enum RecordKind { kBegins, kSample, kChecked, kWrong, kSlow };
+enum RecordKind { kBegins, kSample, kChecked, kWrong, kSlow, kGivesUp };
 
 Record record(RecordKind kind, std::size_t candidate, int shape = -1, double value = 0, const std::string &text = "") {
     Record result;
@@ -35,6 +39,12 @@ Record record(RecordKind kind, std::size_t candidate, int shape = -1, double val
     result.value = value;
     cut_text(text, sizeof result.text - 1).copy(result.text, sizeof result.text - 1);
     return result;
+}
+
+// What is mapped next lies elsewhere than it would.
+void shift_address_space(std::mt19937 &random) {
+    mmap(nullptr, (1 + random() % 256) * static_cast<std::size_t>(getpagesize()), PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
 }  // namespace
@@ -65,13 +75,14 @@ class Trials::Stage {
 };
 
 Trials::Trials(const KernelFamily &family, const std::vector<ShapeSpec> &shapes, double silent_seconds,
-               StopRequested stop_requested)
+               std::uint32_t seed, StopRequested stop_requested)
     : family_(family),
       calls_(shapes.size(), 1),
       problems_(check_problems(family, shapes)),
       stop_requested_(std::move(stop_requested)),
       silence_given_(silent_seconds > 0),
-      limits_{silence_given_ ? silent_seconds : kAnchorSilence, kMemory} {
+      limits_{silence_given_ ? silent_seconds : kAnchorSilence, kMemory},
+      placements_(seed) {
     for (const ShapeSpec &shape : shapes) timed_shapes_.push_back(timed_shape(family, shape));
     for (const ShapeSpec &shape : timed_shapes_) {
         if (!silence_given_)
@@ -93,14 +104,29 @@ int Trials::shape_of_problem(std::size_t problem) const {
 ChildOutcome Trials::run(const std::function<void(const RecordSender &)> &body,
                          const std::function<void(const Record &)> &on_record) {
     double heard = wall_seconds();
-    return run_in_child(
-        limits_, body,
-        [&](const Record &record) {
+    std::string why;
+    ChildOutcome outcome = run_in_child(
+        limits_,
+        [&](const RecordSender &parent) {
+            try {
+                body(parent);
+            } catch (const std::exception &error) {
+                parent.send(record(kGivesUp, 0, -1, 0, error.what()));
+                throw;
+            }
+        },
+        [&](const Record &heard_record) {
             longest_silence_ = std::max(longest_silence_, wall_seconds() - heard);
             heard = wall_seconds();
-            on_record(record);
+            if (heard_record.kind == kGivesUp) {
+                why = heard_record.text;
+            } else {
+                on_record(heard_record);
+            }
         },
         stop_requested_);
+    if (!why.empty()) outcome.detail = why;
+    return outcome;
 }
 
 void Trials::check_and_time(const Candidate &candidate, const std::vector<double> &best_seconds,
@@ -231,10 +257,15 @@ RoundTimes Trials::rounds(const std::vector<Contestant> &contestants, const std:
 void Trials::run_pairs(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape,
                        std::uint32_t placement, const RecordSender &parent) const {
     const std::size_t a = contestants.size();
-    std::vector<std::unique_ptr<Candidate>> loaded;
-    for (std::size_t i = 0; i <= a; ++i) {
+    std::mt19937 random(placement);
+    std::vector<std::size_t> order(a + 1);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::shuffle(order.begin(), order.end(), random);
+    std::vector<std::unique_ptr<Candidate>> loaded(a + 1);
+    for (const std::size_t i : order) {
         parent.send(record(kBegins, i, shape));
-        loaded.push_back(load(i < a ? contestants[i] : anchor));
+        shift_address_space(random);
+        loaded[i] = load(i < a ? contestants[i] : anchor);
     }
     Stage stage(*this, calls_, placement);
     const auto log_time = [&](std::size_t i) {
@@ -251,7 +282,9 @@ void Trials::run_pairs(const Contestant &anchor, const std::vector<Contestant> &
 
 // False if something failed.
 bool Trials::add_placement(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape,
-                           std::uint32_t placement, PairTimes &times) {
+                           PairTimes &times) {
+    const auto placement = static_cast<std::uint32_t>(placements_());
+    times.failed = contestants.size();
     std::vector<std::vector<double>> heard_ratios(contestants.size());
     const ChildOutcome outcome =
         run([&](const RecordSender &parent) { run_pairs(anchor, contestants, shape, placement, parent); },
@@ -274,11 +307,11 @@ bool Trials::add_placement(const Contestant &anchor, const std::vector<Contestan
 }
 
 PairTimes Trials::pairs(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape,
-                        std::uint32_t placements) {
+                        int placements) {
     PairTimes result;
     result.log_ratios.resize(contestants.size());
-    for (std::uint32_t placement = 1; placement <= placements; ++placement) {
-        if (!add_placement(anchor, contestants, shape, placement, result)) break;
+    for (int placement = 0; placement < placements; ++placement) {
+        if (!add_placement(anchor, contestants, shape, result)) break;
     }
     return result;
 }

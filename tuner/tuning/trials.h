@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,8 @@ struct PairTimes {
 class Trials {
  public:
     // `silent_seconds`: how long a candidate may say nothing; 0: what follows from the anchor's own silence.
-    Trials(const KernelFamily &family, const std::vector<ShapeSpec> &shapes, double silent_seconds,
+    // `seed`: of where code and tensors lie in memory when pairs are timed.
+    Trials(const KernelFamily &family, const std::vector<ShapeSpec> &shapes, double silent_seconds, std::uint32_t seed,
            StopRequested stop_requested);
 
     // Compares with exact results, then warms up and times one call of each shape; `best_seconds` by shape, 0 for
@@ -65,8 +67,7 @@ class Trials {
     // kPairs pairs A B B A of the anchor (A) with each of the candidates, in turns, in each of `placements` processes:
     // what code and tensors gain or lose by where they lie in memory differs from process to process, and hardly
     // within.
-    PairTimes pairs(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape,
-                    std::uint32_t placements);
+    PairTimes pairs(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape, int placements);
 
  private:
     class Stage;
@@ -79,6 +80,7 @@ class Trials {
     bool silence_given_;
     ChildLimits limits_;
     double longest_silence_ = 0;  // so far
+    std::mt19937 placements_;
 
     std::unique_ptr<Candidate> load(const Contestant &contestant) const;
     int shape_of_problem(std::size_t problem) const;  // -1 for an awkward one
@@ -91,7 +93,7 @@ class Trials {
     void run_pairs(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape,
                    std::uint32_t placement, const RecordSender &parent) const;
     bool add_placement(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape,
-                       std::uint32_t placement, PairTimes &times);
+                       PairTimes &times);
 };
 
 }  // namespace flashwright

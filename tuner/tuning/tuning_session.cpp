@@ -36,7 +36,7 @@ TuningSession::TuningSession(const TuneOptions &tune_options, const KernelFamily
       space(search_space(family.space(), family.machine(), smallest_of(options.shapes), family.default_tiles,
                          options.only)),
       default_point(space.find(family.space().point_of(family.default_tiles))),
-      trials(family, options.shapes, options.run_seconds, stop_requested),
+      trials(family, options.shapes, options.run_seconds, options.seed, stop_requested),
       history(space.size(), options.shapes.size()),
       default_seconds(options.shapes.size()),
       best_seconds(options.shapes.size()),

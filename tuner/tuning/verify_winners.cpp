@@ -55,7 +55,7 @@ std::optional<VerifiedRow> verify_row(const KernelFamily &family, const ordered_
     const Contestant anchor = built(builder, family, family.default_tiles, stop_requested);
     const Contestant winner = built(builder, family, tiles_of_variant(kernel, family.space(), id), stop_requested);
     if (stop_requested()) return std::nullopt;
-    Trials trials(family, {shape}, options.run_seconds, stop_requested);
+    Trials trials(family, {shape}, options.run_seconds, options.seed, stop_requested);
     CheckResult result = trials.check(anchor, {0});
     if (result.verdict == Verdict::ok) result = trials.calibrate(anchor);
     if (stop_requested()) return std::nullopt;

@@ -53,10 +53,11 @@ bool parse_call(const std::vector<std::string> &lines, std::size_t first, Call *
 
 // Names a register, and not one that its name is the beginning of.
 bool mentions(const std::string &line, const std::string &name) {
-    const std::size_t at = line.find(name);
-    if (at == std::string::npos) return false;
-    const std::size_t end = at + name.size();
-    return end == line.size() || std::isdigit(static_cast<unsigned char>(line[end])) == 0;
+    for (std::size_t at = line.find(name); at != std::string::npos; at = line.find(name, at + 1)) {
+        const std::size_t end = at + name.size();
+        if (end == line.size() || std::isdigit(static_cast<unsigned char>(line[end])) == 0) return true;
+    }
+    return false;
 }
 
 // The calls of one instruction, by element. Accumulators that are constants need a register.

@@ -48,6 +48,8 @@ TEST(MmaCalls, WhatCannotBeOneInstructionIsRefused) {
     EXPECT_THROW(fuse_mma_calls(three + call(2, "%r13", "%r23")), std::runtime_error);
     EXPECT_THROW(fuse_mma_calls(three + "\tst.local.b32 [%rd1], %r21;\n" + call(3, "%r13", "%r23")),
                  std::runtime_error);
+    EXPECT_THROW(fuse_mma_calls(three + "\tadd.f32 %r201, %r200, %r20;\n" + call(3, "%r13", "%r23")),
+                 std::runtime_error);
     EXPECT_THROW(fuse_mma_calls("\t{ // callseq 1, 0\n"), std::runtime_error);
 }
 
