@@ -6,27 +6,15 @@
 Every pass of the kernels without terms, over grouped heads with tails on every axis and a diagonal from the bottom right.
 Needs NumPy.
 """
-import json
-import re
 import sys
-from pathlib import Path
 
-try:
-    import numpy as np
-except ImportError:
-    print("SKIP: no NumPy")
-    sys.exit(77)
-
-from interpreter import Block, Kernel
+from host import entries, lay_out, np, padded, parameters_of, read
+from interpreter import Block
 
 HEADS, HEADS_KV, SEQLEN_Q, SEQLEN_K = 4, 2, 37, 45
 GROUP, DIAGONAL = HEADS // HEADS_KV, SEQLEN_K - SEQLEN_Q
 TOLERANCE = 1e-5  # of the largest gradient
 FIRST, LAST, LSE, DELTA, COLUMNS = range(5)
-
-
-def padded(size, tile):
-    return (size + tile - 1) // tile * tile
 
 
 class Problem:
@@ -78,41 +66,18 @@ def run_pass(kernel, names, sums, tiles, head_dim, problem):
     plan[:, :, 1] = other // tiles["block_k"]
     result = np.zeros((HEADS_KV, own, len(sums.split("+")), head_dim), np.float32)
     scalars = {"head_rows": other, "heads": GROUP if owns_keys else 1, "plan.stride.1": 2, "plan.stride.2": plan[0].size,
-               "result.extent.2": own, "result.stride.3": result[0].size, "softmax_scale": problem.scale,
-               f"head_rows/{tiles['block_k']}": other // tiles["block_k"]}
+               "result.extent.2": own, "result.stride.3": result[0].size, "softmax_scale": problem.scale}
     memory, places = lay_out({"queries": queries, "keys": table, "plan": plan, "result": result})
-    parameters = [(places | scalars)[name] for name in names]
+    parameters = parameters_of(names, places | scalars)
     for group in range(HEADS_KV):
         for block in range(own // tile):
             Block(kernel, parameters, memory, tiles["threads"], (block, group)).run()
     return memory[places["result"] // 4:][:result.size].view(np.float32).reshape(result.shape)
 
 
-def lay_out(arrays):
-    """One memory that holds all, and their addresses."""
-    words, places = [np.zeros(4, np.uint32)], {}
-    for name, array in arrays.items():
-        places[name] = 4 * sum(map(len, words))
-        words.append(np.resize(array.view(np.uint32), padded(array.size, 4)))
-    return np.concatenate(words), places
-
-
-def parameter_names(lowered):
-    """What the host's code passes to the kernel, in order."""
-    text = re.sub(r"\x1b\[[0-9;]*m", "", lowered)
-    call = next(line for line in text.splitlines() if "halide_cuda_run(" in line)
-    definitions = dict(re.findall(r"let (t\d+) = (\S+)$", text, re.MULTILINE))
-    names = re.findall(r"\(void \*\)(?:make_struct\((?:\(float32\))?)?([a-z_]\w*(?:\.[a-z]+)?(?:\.\d)?)\)?[,)]",
-                       call[call.index("(void *)make_struct((void *)"):])
-    names = [name.removesuffix(".buffer") for name in names if name != "make_struct"]
-    return [definitions.get(name, name) for name in names]
-
-
-def check(folder, name, sums, tiles, head_dim):
+def check(name, sums, tiles, head_dim):
     problem = Problem(head_dim - 3)
-    kernel = Kernel((folder / f"{name}.device_code").read_text(encoding="ascii").rstrip("\0"))
-    names = parameter_names((folder / f"{name}.stmt").read_text(errors="ignore"))
-    result = run_pass(kernel, names, sums, tiles, head_dim, problem)
+    result = run_pass(*read(name), sums, tiles, head_dim, problem)
     right = True
     for n, gradient in enumerate(sums.split("+")):
         exact = problem.exact[gradient]
@@ -126,14 +91,9 @@ def check(folder, name, sums, tiles, head_dim):
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    right = True
-    for entry in json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))["kernels"]:
-        if entry["op"] != "backward" or entry["terms"]:
-            continue
-        for sums, tiles in entry["passes"].items():
-            name = f"backward_f32_cuda_d{entry['head_dim']}_{sums.replace('+', '_')}"
-            right = check(Path(sys.argv[1]), name, sums, tiles, entry["head_dim"]) and right
-    sys.exit(0 if right else "FAILED")
+    passes = [(name, *each, head_dim) for name, entry, head_dim in entries("backward") for each in entry["passes"].items()]
+    results = [check(f"{name}_{sums.replace('+', '_')}", sums, tiles, head_dim) for name, sums, tiles, head_dim in passes]
+    sys.exit(0 if results and all(results) else "FAILED")
 
 
 main()

@@ -7,10 +7,11 @@ import re
 
 import numpy as np
 
-COMPARE = {"lt": np.less, "gt": np.greater, "le": np.less_equal, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal}
+COMPARE = {"lt": np.less, "gt": np.greater, "le": np.less_equal, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
+           "nan": lambda x, y: np.isnan(x) | np.isnan(y)}
 LOGIC = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert}
 ARITHMETIC = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum, "neg": np.negative,
-              "rem": np.fmod, "fma": lambda x, y, z: x.astype(np.float64) * y + z, "mad": lambda x, y, z: x * y + z,
+              "rem": np.fmod, "rcp": np.reciprocal, "div": lambda x, y: np.trunc(x / y), "fma": lambda x, y, z: x.astype(np.float64) * y + z, "mad": lambda x, y, z: x * y + z,
               "shl": np.left_shift, "shr": np.right_shift}
 TYPES = {"f32": np.float32, "s32": np.int32, "u32": np.uint32, "b32": np.uint32, "s64": np.int64, "u64": np.uint64, "b64": np.uint64}
 
@@ -67,6 +68,8 @@ class Block:
     def value(self, operand, kind):
         if operand in self.registers:
             value = self.registers[operand]
+        elif operand.startswith("{"):
+            value = np.stack([self.value(half, "b32") for half in split(operand.strip("{}"))], axis=-1).view(np.uint64)[:, 0]
         elif operand.startswith("0f"):
             value = np.full(self.threads, int(operand[2:], 16), np.uint32)
         else:
@@ -83,6 +86,9 @@ class Block:
         elif name == "selp":
             x, y = (self.value(operand, kind) for operand in operands[1:3])
             self.registers[target] = np.where(self.registers[operands[3]], x, y).view(np.uint32)
+        elif name == "mov" and target.startswith("{"):
+            halves = self.value(operands[1], kind).copy().view(np.uint32).reshape(-1, 2).T
+            self.registers.update(zip(split(target.strip("{}")), halves.copy()))
         elif name in ("mov", "cvta"):
             self.registers[target] = self.value(operands[1], kind).copy()
         elif name == "cvt":
