@@ -119,7 +119,9 @@ std::string fuse_mma_calls(const std::string &ptx) {
     }
     if (!open.empty()) throw std::runtime_error("calls are left over that are not four of a fragment");
     std::string text;
-    for (const std::string &line : lines) text += line + "\n";
+    for (const std::string &line : lines) {
+        if (!line.empty()) text += line + "\n";
+    }
     return text;
 }
 
