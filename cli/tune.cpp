@@ -6,6 +6,7 @@
 #include "strategy.h"
 #include "text.h"
 #include "tile_spaces.h"
+#include "tune_gpu.h"
 #include "validators.h"
 #include "verify_winners.h"
 #include "winners.h"
@@ -28,7 +29,7 @@ namespace {
 struct TuneArguments {
     TuneOptions options;
     std::vector<std::string> shapes, only;
-    std::string budget = "10m", shapes_file, verify;
+    std::string budget = "10m", shapes_file, verify, backend = "cpu";
     bool json = false;
 };
 
@@ -164,6 +165,10 @@ void run_tune(TuneArguments &arguments) {
                                        progress.clear();
                                        print_message(fmt::format("warning: {}\n", text));
                                    }};
+    if (arguments.backend != "cpu") {
+        run_gpu_tuning(options, listener, arguments.json);
+        return;
+    }
     if (!arguments.verify.empty()) {
         run_verify(arguments, listener);
         return;
@@ -208,6 +213,11 @@ void add_tune(CLI::App &app) {
     command->add_option("--dtype", options.dtypes, "Element types (all)")
         ->check(CLI::IsMember({"f32", "f64"}).description(""))
         ->type_name("f32|f64");
+    command
+        ->add_option("--backend", arguments->backend,
+                     "Whose kernels (cpu); of cuda the code is rated, without a device, and F is a GPU configuration")
+        ->check(CLI::IsMember({"cpu", "opencl", "cuda"}).description(""))
+        ->type_name("cpu|opencl|cuda");
     command->add_option("--shape", arguments->shapes, "B,HQ,HKV,TQ,TK,D[,DV][,causal]; a set of six without it")
         ->type_name("SPEC");
     command->add_option("--shapes", arguments->shapes_file, "JSON file, an array of SPECs")->type_name("F");
@@ -244,7 +254,10 @@ void add_tune(CLI::App &app) {
     command->add_flag("--keep-duplicates", options.keep_duplicates, "Time candidates whose code equals another's too");
     command->footer(
         "Example:\n  flashwright tune --output winners.json --dtype f32 --shape 1,8,8,1024,1024,64 --budget 2m");
-    command->callback([arguments] { run_tune(*arguments); });
+    command->callback([arguments, command] {
+        if (arguments->backend != "cpu") check_gpu_tuning(*command, arguments->backend, arguments->options);
+        run_tune(*arguments);
+    });
 }
 
 }  // namespace flashwright

@@ -1,6 +1,6 @@
 # One custom command per kernel of configs/gpu.json and backend, the Halide runtime of the backends, and the registry.
 # Results: FLASHWRIGHT_GPU_OBJECTS, FLASHWRIGHT_GPU_REGISTRY.
-set(FLASHWRIGHT_GPU_CONFIG "${PROJECT_SOURCE_DIR}/configs/gpu.json")
+set(FLASHWRIGHT_GPU_CONFIG "${PROJECT_SOURCE_DIR}/configs/gpu.json" CACHE FILEPATH "Configuration of the GPU kernels")
 # Halide targets: of the processor that calls the kernels, and what each backend adds. PTX of a capability runs on all
 # later ones.
 set(FLASHWRIGHT_GPU_HOST_x86_64 x86-64-linux)

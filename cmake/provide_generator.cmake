@@ -1,5 +1,6 @@
 # cmake -P: copies the generator program to OUTPUT, built if need be, and writes OUTPUT.json for the tuner.
 #   OUTPUT, TARGETS    where to; JSON object of the Halide target of each ISA
+#   GENERATOR, CONFIGURATION   cpu (the default) or gpu; a kernel configuration to write into OUTPUT.json, if any
 #   CACHE, HALIDE_DIR, HALIDE_VERSION, CXX, BUILD_SYSTEM, MAKE_PROGRAM, WERROR   as in generate_kernel.cmake
 cmake_minimum_required(VERSION 3.28)
 include("${CMAKE_CURRENT_LIST_DIR}/generator_program.cmake")
@@ -7,5 +8,11 @@ hash_sources(sources_hash)
 file(MAKE_DIRECTORY "${CACHE}/bin")
 build_generator(generator ${sources_hash})
 file(COPY_FILE "${generator}" "${OUTPUT}")
-set(facts "{\"generator_hash\": \"${sources_hash}\", \"halide\": \"${HALIDE_VERSION}\", \"targets\": ${TARGETS}}\n")
+set(facts "{\"generator_hash\": \"${sources_hash}\", \"halide\": \"${HALIDE_VERSION}\", \"targets\": ${TARGETS}")
+if(CONFIGURATION)
+    file(READ "${CONFIGURATION}" configuration)
+    string(STRIP "${configuration}" configuration)
+    string(APPEND facts ", \"configuration\": ${configuration}")
+endif()
+string(APPEND facts "}\n")
 file(WRITE "${OUTPUT}.json" "${facts}")

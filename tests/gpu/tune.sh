@@ -1,0 +1,198 @@
+#!/usr/bin/env bash
+# `tune --backend cuda` against code that spills, and against programs that crash, hang and refuse; then, where ptxas and
+# nvdisasm are, on real code.
+set -uo pipefail
+
+# shellcheck source=tests/support/shell.sh
+. "$(dirname "$0")/../support/shell.sh"
+cd "$work" || exit 1
+tools=${CUDA_TOOLS:-}
+bin=$(dirname "$FLASHWRIGHT_BIN")
+real=$bin/flashwright_generate_gpu
+[ -x "$real" ] || skip "no CUDA in this build"
+python=python3
+[ -x "$FLASHWRIGHT_SOURCE_DIR/build/venv/bin/python" ] && python=$FLASHWRIGHT_SOURCE_DIR/build/venv/bin/python
+
+# tune CODE ARGUMENT...
+tune() {
+    local expected=$1 code=0
+    shift
+    "$FLASHWRIGHT_BIN" tune --backend cuda "$@" >stdout 2>stderr </dev/null || code=$?
+    [ "$code" -eq "$expected" ] || fail "tune $*: exit code $code, expected $expected: $(tail -n 3 stderr)"
+}
+
+# One forward kernel, head_dim 32, and one that is not tuned.
+$python - "$real.json" facts.json <<'PYTHON' || fail "the facts about the generator"
+import json, sys
+facts = json.load(open(sys.argv[1]))
+kernels = facts["configuration"]["kernels"]
+forward = next(k for k in kernels if k["op"] == "forward" and k["head_dim"] == 32 and not k["terms"])
+forward["tiles"] = {"threads": 64, "rows": 2, "block_k": 16, "tile_d": 4, "tile_v": 16}
+other = {"op": "other", "terms": [], "head_dim": 32, "passes": {"a+b": {"threads": 32, "rows": 1}}, "note": "é; [x]"}
+facts["configuration"]["kernels"] = [other, forward]
+facts["configuration"]["more"] = [1, {"a": None}]
+json.dump(facts, open(sys.argv[2], "w"))
+PYTHON
+
+# What the fakes hand on is the generator's command line. Of block_k 4 the code spills, of 8 ptxas crashes, of 12 it hangs, 20 it
+# refuses; 24 is better than 16. Files called fail and spill break all, or the default alone.
+mkdir fake tools
+cp facts.json fake/generate.json
+cat >fake/generate <<'FAKE'
+#!/usr/bin/env bash
+echo "$*" >"$2/candidate.device_code"
+FAKE
+cat >tools/ptxas <<FAKE
+#!/usr/bin/env bash
+work=$work
+FAKE
+cat >>tools/ptxas <<'FAKE'
+[ "$1" = --help ] && { echo "'sm_80','sm_90'"; exit; }
+code=$(<"$3")
+keys=$(sed 's/.*block_k=\([0-9]*\).*/\1/' <<<"$code")
+spilled=0
+[ -e "$work/fail" ] && keys=20
+[ "$keys" = 16 ] && [ -e "$work/spill" ] && spilled=64
+case $keys in
+    4) spilled=8 ;;
+    8) kill -SEGV $$ ;;
+    12) exec sleep 4321 ;;
+    20) echo "ptxas fatal: no" >&2; exit 255 ;;
+esac
+echo "$code" >"$5"
+echo "    0 bytes stack frame, $spilled bytes spill stores, 0 bytes spill loads" >&2
+echo "ptxas info    : Used 128 registers, used 1 barriers" >&2
+FAKE
+cat >tools/nvdisasm <<'FAKE'
+#!/usr/bin/env bash
+keys=$(sed 's/.*block_k=\([0-9]*\).*/\1/' "$2")
+awk -v keys="$keys" 'BEGIN {
+    print ".L_x_0:"
+    for (i = 0; i < 2 * 32 * keys; i++) print "/*0000*/ FFMA R" i % 64 ", R100, R101, R" i % 64 " ;"
+    for (i = 0; i < 640; i++) print "/*0000*/ MOV R" i % 64 ", R102 ;"
+    print "/*0000*/ @P0 BRA `(.L_x_0) ;"
+}'
+FAKE
+chmod +x fake/generate tools/ptxas tools/nvdisasm
+export FLASHWRIGHT_GPU_GENERATOR=$work/fake/generate CUDA_TOOLS=$work/tools
+few=(--only threads=64 --only rows=2 --only tile_d=4 --only tile_v=16 --strategy exhaustive --jobs 4)
+
+tune 0 --output faults.json "${few[@]}" --only block_k=4,8,12,20,24 --compile-limit 2
+says stdout "6 of 6 candidates tried, 2 compile, 1 spill, 1 timeout" "win: threads=64 rows=2 block_k=24" \
+    "No device was used" "-DFLASHWRIGHT_GPU_CONFIG=$work/faults.json" "sm_80, sm_90."
+says stderr "block_k=8 tile_d=4 tile_v=16: ptxas for sm_80: signal 11" "block_k=12 tile_d=4 tile_v=16: ptxas for sm_80: not done" \
+    "block_k=20 tile_d=4 tile_v=16: ptxas for sm_80: exit code 255: ptxas fatal: no"
+$python - <<'PYTHON' || fail "the files of the fault suite"
+import collections, json
+before, after = json.load(open("facts.json"))["configuration"], json.load(open("faults.json"))
+before["kernels"][1]["tiles"]["block_k"] = 24
+assert after == before, after
+results = json.load(open("faults.t4.json"))["results"]
+by = {(r["configuration"]["block_k"], r["x_arch"]): (r["invalidity"], r["x_verdict"]) for r in results}
+assert by == {(16, "sm_80"): ("correct", "ok"), (16, "sm_90"): ("correct", "ok"), (24, "sm_80"): ("correct", "ok"),
+              (24, "sm_90"): ("correct", "ok"), (4, "sm_80"): ("constraints", "spill"), (8, "sm_80"): ("compile", "compile"),
+              (12, "sm_80"): ("compile", "timeout"), (20, "sm_80"): ("compile", "compile")}, by
+assert all("x_detail" in r for r in results if r["x_verdict"] != "ok")
+PYTHON
+pgrep -f "sleep 4321" >/dev/null && fail "a process is left"
+
+# A tie keeps the default, as JSON too.
+tune 0 --output tie.json "${few[@]}" --only block_k=4,16 --only tile_v=16,32 --json
+$python -c 'import json
+kernel, = json.load(open("stdout"))
+assert kernel["verdict"] == "tie" and kernel["backend"] == "cuda" and kernel["failures"] == {"spill": 2}, kernel
+assert json.load(open("tie.json")) == json.load(open("facts.json"))["configuration"]' || fail "a tie"
+
+# A default that spills is replaced by what does not, whatever is predicted.
+touch spill
+tune 0 --output spill.json "${few[@]}" --only block_k=24
+grep -q '"block_k": 24' spill.json || fail "the default that spills stayed"
+rm spill
+
+# Nothing right: the files stay as they were.
+echo old >none.json
+tune 1 --output none.json "${few[@]}" --only block_k=4
+says stderr "error: nothing was compared with the default" "none.t4.json"
+[ "$(cat none.json)" = old ] || fail "a file was written without a candidate that is right"
+touch fail
+tune 1 --output all.json "${few[@]}" --only block_k=4,24
+says stderr "error: forward_f32_cuda_d32: nothing is known of the default: ptxas for sm_80: exit code 255: ptxas fatal: no"
+[ ! -e all.json ] || fail "a file was written though all failed"
+rm fail
+
+# Interrupted: what is known is kept.
+"$FLASHWRIGHT_BIN" tune --backend cuda --output late.json "${few[@]}" --only block_k=12,24 >stdout 2>stderr </dev/null &
+pid=$!
+for _ in $(seq 300); do pgrep -f "sleep 4321" >/dev/null && break; sleep 0.1; done
+sleep 1
+kill -INT $pid
+code=0
+wait $pid || code=$?
+[ $code -eq 130 ] || fail "an interrupted run: exit code $code, expected 130"
+grep -q '"block_k": 24' late.json || fail "an interrupted run did not keep what it knew"
+
+# Wrong command lines.
+for option in --resume "--isa avx2" "--shape 1,1,1,8,8,32" "--shapes F" "--warm-start F" "--max-variants 2" "--run-limit 1" --keep-duplicates; do
+    # shellcheck disable=SC2086 # a word or two
+    tune 1 --output w.json $option
+    name=${option#--}
+    says stderr "error: ${name%% *}: expected none with --backend cuda"
+done
+tune 1 --verify F
+says stderr "error: verify: expected none"
+tune 1 --output w.json --dtype f64
+says stderr "error: dtype: expected f32 with --backend cuda, got f64"
+tune 1 --output w.json --op backward
+says stderr "error: op: expected forward"
+tune 1 --output w.json --only block_q=8
+says stderr "error: only: expected one of head_dim, threads, rows, block_k, tile_d, tile_v, got block_q"
+tune 1 --output w.json --only head_dim=48
+says stderr "error: only: expected a head_dim of some kernel (32), got 48"
+tune 1 --output w.json --only rows=7
+says stderr "besides the default"
+tune 1 --output none/w.json
+says stderr "none"
+"$FLASHWRIGHT_BIN" tune --output w.json --backend opencl 2>stderr && fail "OpenCL was tuned"
+says stderr "error: backend: expected cpu or cuda, got opencl" "without running"
+"$FLASHWRIGHT_BIN" tune --output w.json --backend metal 2>stderr
+[ $? -eq 2 ] || fail "a backend that there is not: $(cat stderr)"
+FLASHWRIGHT_GPU_GENERATOR=/nowhere tune 1 --output w.json
+says stderr "error: /nowhere: expected the generator program of GPU kernels"
+mkdir empty
+CUDA_TOOLS='' PATH=$work/empty tune 1 --output w.json
+grep -q "error: [a-z]*: expected the [a-z]* of the CUDA toolkit, in the folder that CUDA_TOOLS names" stderr ||
+    [ -x /usr/local/cuda/bin/nvdisasm ] || fail "no tools: $(cat stderr)"
+
+# Real code: two candidates besides the default.
+export CUDA_TOOLS=$tools
+[ $failures -eq 0 ] || exit 1
+for tool in ptxas nvdisasm; do
+    PATH=$tools:$PATH:/usr/local/cuda/bin command -v $tool >/dev/null || skip "no $tool: the fakes passed, no real code was looked at"
+done
+mkdir some
+ln -s "$real" some/generate
+cp facts.json some/generate.json
+export FLASHWRIGHT_GPU_GENERATOR=$work/some/generate
+tune 0 --output real.json --only threads=64 --only rows=2 --only block_k=4,8 --only tile_d=4 --only tile_v=16 --candidates 3
+says stdout "3 of 3 candidates tried" "0 bytes spilled" "No device was used"
+$python - "$FLASHWRIGHT_SOURCE_DIR/docs/schemas/results-1.schema.json" <<'PYTHON' || fail "the results of real code"
+import json, sys
+file = json.load(open("real.t4.json"))
+for result in file["results"]:
+    seen = {m["name"]: m["value"] for m in result["measurements"]}
+    assert result["invalidity"] == "correct" and result["x_kernel"] == "forward_f32_cuda_d32", result
+    assert 32 < seen["registers"] <= 255 and seen["spilled"] == 0 and seen["shared_memory"] == 128 * 36 * 4, seen
+    assert 0.3 < seen["ffma_share"] < 1 and 0 < seen["occupancy"] <= 1, seen
+    assert seen["predicted_cycles"] >= 1 / seen["ffma_share"] - 1e-3, seen
+    assert seen["ratio"] == 1 if result.get("x_default") else 0.5 < seen["ratio"] < 2, seen
+try:
+    import jsonschema
+except ImportError:
+    print("[SKIP] jsonschema is not installed: the results are not checked against their schema")
+else:
+    jsonschema.validate(file, json.load(open(sys.argv[1])))
+    jsonschema.validate(json.load(open("faults.t4.json")), json.load(open(sys.argv[1])))
+PYTHON
+
+[ $failures -eq 0 ] && echo "all passed"
+exit $((failures > 0))

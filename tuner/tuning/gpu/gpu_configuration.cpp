@@ -1,0 +1,115 @@
+#include "gpu_configuration.h"
+
+#include "gpu_space.h"
+#include "scratch_folder.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+
+namespace flashwright {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+GpuKernel kernel_of(const ordered_json &entry, std::size_t place) {
+    GpuKernel kernel;
+    kernel.entry = place;
+    kernel.terms = entry.at("terms").get<std::vector<std::string>>();
+    kernel.finite_values = entry.at("finite_values");
+    kernel.tiles.head_dim = entry.at("head_dim");
+    for (const GpuTileParameter &parameter : gpu_tile_parameters())
+        kernel.tiles.*parameter.member = entry.at("tiles").at(parameter.name);
+    kernel.name = "forward";
+    for (const std::string &term : kernel.terms) kernel.name += "_" + term;
+    kernel.name += fmt::format("_f32_cuda_d{}{}", kernel.tiles.head_dim, kernel.finite_values ? "" : "_careful");
+    return kernel;
+}
+
+// With a space after each comma and colon.
+std::string one_line(const ordered_json &value) {
+    if (!value.is_structured()) return value.dump();
+    std::vector<std::string> parts;
+    for (const auto &[key, member] : value.items())
+        parts.push_back(value.is_object() ? fmt::format("{}: {}", ordered_json(key).dump(), one_line(member))
+                                          : one_line(member));
+    return value.is_object() ? fmt::format("{{{}}}", fmt::join(parts, ", "))
+                             : fmt::format("[{}]", fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+GpuGenerator find_gpu_generator() {
+    const char *given = std::getenv("FLASHWRIGHT_GPU_GENERATOR");
+    const fs::path path = given != nullptr
+                              ? fs::path(given)
+                              : fs::read_symlink("/proc/self/exe").parent_path() / "flashwright_generate_gpu";
+    if (access(path.c_str(), X_OK) != 0) {
+        throw std::runtime_error(
+            fmt::format("{}: expected the generator program of GPU kernels, which a build with cuda in "
+                        "FLASHWRIGHT_BACKENDS puts beside this one (FLASHWRIGHT_GPU_GENERATOR names another)",
+                        path.string()));
+    }
+    try {
+        const auto facts = ordered_json::parse(text_of(path.string() + ".json"));
+        return {path.string(), facts.at("generator_hash"), facts.at("halide"), facts.at("targets").at("cuda"),
+                facts.at("configuration")};
+    } catch (const nlohmann::json::exception &error) {
+        throw std::runtime_error(
+            fmt::format("{}.json: expected what the build says about the generator program of GPU kernels, got: {}",
+                        path.string(), error.what()));
+    }
+}
+
+std::vector<GpuKernel> forward_gpu_kernels(const nlohmann::ordered_json &configuration) {
+    std::vector<GpuKernel> kernels;
+    std::size_t at = 0;
+    try {
+        for (const ordered_json &entry : configuration.at("kernels")) {
+            if (entry.at("op") == "forward") kernels.push_back(kernel_of(entry, at));
+            ++at;
+        }
+    } catch (const nlohmann::json::exception &error) {
+        throw std::runtime_error(fmt::format("the configuration of GPU kernels, entry {}: {}", at, error.what()));
+    }
+    return kernels;
+}
+
+nlohmann::ordered_json gpu_tiles_json(const GpuTiles &tiles) {
+    ordered_json result;
+    for (const GpuTileParameter &parameter : gpu_tile_parameters()) result[parameter.name] = tiles.*parameter.member;
+    return result;
+}
+
+std::vector<std::string> gpu_generator_command(const GpuGenerator &generator, const GpuKernel &kernel,
+                                               const GpuTiles &tiles, const std::string &folder) {
+    std::vector<std::string> command = {
+        generator.path,          "-o", folder,      "-g", "forward_gpu", "-f",
+        "flashwright_candidate", "-n", "candidate", "-e", "device_code", "target=" + generator.target};
+    if (!kernel.terms.empty()) command.push_back(fmt::format("terms={}", fmt::join(kernel.terms, "+")));
+    command.push_back(fmt::format("finite_values={}", kernel.finite_values));
+    command.push_back(fmt::format("head_dim={}", tiles.head_dim));
+    for (const GpuTileParameter &parameter : gpu_tile_parameters())
+        command.push_back(fmt::format("{}={}", parameter.name, tiles.*parameter.member));
+    return command;
+}
+
+std::string configuration_text(const nlohmann::ordered_json &configuration) {
+    std::string text;
+    for (const auto &[key, value] : configuration.items()) {
+        std::string shown = one_line(value);
+        if (key == "kernels") {
+            std::vector<std::string> lines;
+            for (const auto &entry : value) lines.push_back("    " + one_line(entry));
+            shown = fmt::format("[\n{}\n  ]", fmt::join(lines, ",\n"));
+        }
+        text += fmt::format("{}  {}: {}", text.empty() ? "" : ",\n", ordered_json(key).dump(), shown);
+    }
+    return fmt::format("{{\n{}\n}}\n", text);
+}
+
+}  // namespace flashwright
