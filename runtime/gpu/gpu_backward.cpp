@@ -8,6 +8,7 @@
 #include "device.h"
 #include "gradient_block.h"
 #include "kernel_choice.h"
+#include "run_call.h"
 #include "status.h"
 
 namespace flashwright {
@@ -48,19 +49,7 @@ flashwright_status run_backward(const BackwardProblem &problem, const char *back
     const GpuGradientKernel *kernel =
         find_kernel(kGpuGradientKernels, kGpuGradientKernelCount, backend, std::max(p.head_dim, p.head_dim_v),
                     attention_request(Op::backward, p).terms, finite(problem));
-    if (kernel == nullptr) {
-        return make_status(FLASHWRIGHT_UNSUPPORTED, "q: expected a call that a kernel of backend %s takes, got none",
-                           backend);
-    }
-    DeviceCall device(backend);
-    GpuBackwardCall call(problem, *kernel, device.context());
-    flashwright_status status = call.prepare();
-    if (!failed(status)) status = device.status(call.launch());
-    if (!failed(status)) status = device.status(call.fetch());
-    if (failed(status)) return status;
-    call.deliver();
-    if (name != nullptr) *name = kernel->name;
-    return status;
+    return run_call<GpuBackwardCall>(problem, kernel, backend, name);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "device.h"
 #include "forward_call.h"
 #include "kernel_choice.h"
+#include "run_call.h"
 #include "status.h"
 
 namespace flashwright {
@@ -16,19 +17,7 @@ flashwright_status run_forward(const ForwardProblem &problem, const char *backen
     const GpuKernel *kernel =
         find_kernel(kGpuKernels, kGpuKernelCount, backend, channels, attention_request(Op::forward, problem).terms,
                     all_finite(problem, problem.v, true));
-    if (kernel == nullptr) {
-        return make_status(FLASHWRIGHT_UNSUPPORTED, "q: expected a call that a kernel of backend %s takes, got none",
-                           backend);
-    }
-    DeviceCall device(backend);
-    GpuForwardCall call(problem, *kernel, device.context());
-    flashwright_status status = call.prepare();
-    if (!failed(status)) status = device.status(call.launch());
-    if (!failed(status)) status = device.status(call.fetch());
-    if (failed(status)) return status;
-    call.deliver();
-    if (name != nullptr) *name = kernel->name;
-    return status;
+    return run_call<GpuForwardCall>(problem, kernel, backend, name);
 }
 
 }  // namespace

@@ -1,0 +1,27 @@
+// A call on a device by the kernel that was found for it.
+#pragma once
+
+#include "device.h"
+#include "status.h"
+
+namespace flashwright {
+
+// `Call`: prepare, launch, fetch, and deliver, which alone writes outputs. No kernel takes some calls.
+template <typename Call, typename Problem, typename Kernel>
+flashwright_status run_call(const Problem &problem, const Kernel *kernel, const char *backend, const char **name) {
+    if (kernel == nullptr) {
+        return make_status(FLASHWRIGHT_UNSUPPORTED, "q: expected a call that a kernel of backend %s takes, got none",
+                           backend);
+    }
+    DeviceCall device(backend);
+    Call call(problem, *kernel, device.context());
+    flashwright_status status = call.prepare();
+    if (!failed(status)) status = device.status(call.launch());
+    if (!failed(status)) status = device.status(call.fetch());
+    if (failed(status)) return status;
+    call.deliver();
+    if (name != nullptr) *name = kernel->name;
+    return status;
+}
+
+}  // namespace flashwright
