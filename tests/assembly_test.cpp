@@ -146,6 +146,7 @@ TEST_P(Assembly, MatrixLoopsAreMultiplyAddsInRegisters) {
     }
 }
 
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Assembly);  // it reads x86-64 alone
 INSTANTIATE_TEST_SUITE_P(Kernels, Assembly, ::testing::ValuesIn(main_kernels()), kernel_test_name);
 
 }  // namespace flashwright::test
