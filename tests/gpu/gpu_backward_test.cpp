@@ -64,7 +64,9 @@ void expect_same_garbage(const Tensor &actual, const std::vector<double> &expect
     const std::vector<double> values = actual.values();
     for (std::size_t n = 0; n < expected.size(); n++) {
         ASSERT_EQ(std::isfinite(values[n]), std::isfinite(expected[n])) << n;
-        if (std::isfinite(expected[n])) ASSERT_NEAR(values[n], expected[n], 4e-5 * largest) << n;
+        if (std::isfinite(expected[n])) {
+            ASSERT_NEAR(values[n], expected[n], 4e-5 * largest) << n;
+        }
     }
 }
 
