@@ -105,9 +105,11 @@ typedef struct flashwright_execution {
                           FLASHWRIGHT_ISA allows. */
     const char *kernel; /**< A name (see flashwright_kernel) forces one; NULL: FLASHWRIGHT_KERNEL of the environment,
                            else chosen by shape. */
-    int64_t key_block;  /**< N >= 1 forces N keys a block, at most 2^24, by the portable kernel (then `kernel` must
- be NULL); 0: the kernel's own. Of
-                             forward alone: others check it and go on without. */
+    /**
+     * N >= 1 forces N keys a block, at most 2^24, by the portable kernel (then `kernel` must be NULL); 0: the kernel's
+     * own. Of forward alone: others check it and go on without.
+     */
+    int64_t key_block;
     /**
      * Caller's thread pool; NULL: the library's threads.
      *
