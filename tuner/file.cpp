@@ -11,8 +11,10 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <list>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -195,6 +197,13 @@ void write_files(const std::vector<FileContent> &files) {
     for (PendingFile &place : pending) {
         place.commit();
     }
+}
+
+std::string text_of(const std::string &path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
 }
 
 }  // namespace flashwright

@@ -23,6 +23,9 @@ class InputFile {
     std::size_t bytes_left_;
 };
 
+// The whole file; empty if it cannot be read.
+std::string text_of(const std::string &path);
+
 struct FileContent {
     std::string path;
     std::string start;  // written first

@@ -1,6 +1,8 @@
 #include "candidate_builder.h"
 
 #include "candidate.h"
+#include "file.h"
+#include "generator_program.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -14,7 +16,6 @@
 #include <fstream>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <stdexcept>
 
 namespace flashwright {
@@ -27,13 +28,6 @@ constexpr int kPollMicroseconds = 5000;
 std::string hash_of(const std::string &content) {
     const XXH128_hash_t hash = XXH3_128bits(content.data(), content.size());
     return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
-}
-
-std::string content_of(const fs::path &path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream content;
-    content << file.rdbuf();
-    return content.str();
 }
 
 std::vector<std::string> generator_arguments(const GeneratorProgram &generator, const BuildRequest &request) {
@@ -65,22 +59,12 @@ BuildRequest build_request_of(const KernelFamily &family, const CpuSimdTiles &ti
 }
 
 GeneratorProgram find_generator() {
-    const char *given = std::getenv("FLASHWRIGHT_GENERATOR");
-    const fs::path path =
-        given != nullptr ? fs::path(given) : fs::read_symlink("/proc/self/exe").parent_path() / "flashwright_generate";
-    if (access(path.c_str(), X_OK) != 0) {
-        throw std::runtime_error(
-            fmt::format("{}: expected the generator program, which the build puts beside this one "
-                        "(FLASHWRIGHT_GENERATOR names another)",
-                        path.string()));
-    }
-    try {
-        const auto facts = nlohmann::json::parse(content_of(path.string() + ".json"));
-        return {path.string(), facts.at("generator_hash"), facts.at("halide"), facts.at("targets")};
-    } catch (const nlohmann::json::exception &error) {
-        throw std::runtime_error(fmt::format(
-            "{}.json: expected what the build says about the generator program, got: {}", path.string(), error.what()));
-    }
+    GeneratorProgram program;
+    find_generator_program({"FLASHWRIGHT_GENERATOR", "flashwright_generate", "the generator program", "the build"},
+                           [&](const std::string &path, const nlohmann::ordered_json &facts) {
+                               program = {path, facts.at("generator_hash"), facts.at("halide"), facts.at("targets")};
+                           });
+    return program;
 }
 
 std::string default_build_cache() {
@@ -147,8 +131,8 @@ class CandidateBuilder::Job {
 
     bool keep() {
         const nlohmann::json facts = {{"seconds", build_.seconds},
-                                      {"object_hash", hash_of(content_of(scratch_ / "candidate.o"))},
-                                      {"shared_object_hash", hash_of(content_of(scratch_ / "candidate.so"))}};
+                                      {"object_hash", hash_of(text_of(scratch_ / "candidate.o"))},
+                                      {"shared_object_hash", hash_of(text_of(scratch_ / "candidate.so"))}};
         fs::remove(scratch_ / "candidate.o");
         fs::remove(scratch_ / "log");
         std::ofstream(scratch_ / "build.json") << facts << "\n";
@@ -161,13 +145,12 @@ class CandidateBuilder::Job {
 
     // Takes the entry if it is there, and puts one away that a full disk or a lost machine has cut.
     bool kept() {
-        const std::string text = content_of(entry_ / "build.json");
+        const std::string text = text_of(entry_ / "build.json");
         if (text.empty() && !fs::exists(entry_ / "build.json")) return false;
         const fs::path shared_object = entry_ / "candidate.so";
         try {
             const auto facts = nlohmann::json::parse(text);
-            if (facts.at("shared_object_hash") != hash_of(content_of(shared_object)))
-                throw std::runtime_error("damaged");
+            if (facts.at("shared_object_hash") != hash_of(text_of(shared_object))) throw std::runtime_error("damaged");
             build_.object_hash = facts.at("object_hash");
             build_.seconds = facts.at("seconds");
         } catch (const std::exception &) {

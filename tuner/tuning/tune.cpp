@@ -23,12 +23,6 @@
 namespace flashwright {
 namespace {
 
-// winners.json → winners.t4.json
-std::string results_path(const TuneOptions &options) {
-    if (!options.results.empty()) return options.results;
-    return std::filesystem::path(options.output).replace_extension(".t4.json").string();
-}
-
 // What a row of the table says of a shape.
 auto table_key(const ShapeSpec &shape) {
     return std::make_tuple(shape.seqlen_q, shape.seqlen_k, shape.head_dim, shape.causal);
@@ -136,7 +130,7 @@ void tune_kernels(TuneOutcome &outcome, const TuneOptions &options, const std::v
 TuneOutcome tune(const TuneOptions &options, const TuneListener &listener, const StopRequested &stop_requested) {
     const double start = wall_seconds();
     TuneOutcome outcome;
-    outcome.results_path = results_path(options);
+    outcome.results_path = options.results_path();
     const std::vector<KernelFamily> families = kernel_families(options.ops, options.dtypes, options.isas);
     check_rows(options.shapes);
     check_shapes(options.shapes, families);

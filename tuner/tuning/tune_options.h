@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -28,6 +29,11 @@ struct TuneOptions {
     bool keep_duplicates = false;  // time candidates whose object is equal to another's
     std::string output, results, warm_start;
     std::string build_cache;
+
+    // winners.json → winners.t4.json, unless `results` says another.
+    std::string results_path() const {
+        return results.empty() ? std::filesystem::path(output).replace_extension(".t4.json").string() : results;
+    }
 };
 
 }  // namespace flashwright

@@ -1,6 +1,7 @@
 #include "cuda_tools.h"
 
 #include "child_process.h"
+#include "file.h"
 #include "scratch_folder.h"
 
 #include <fmt/format.h>

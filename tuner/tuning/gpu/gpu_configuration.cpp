@@ -1,19 +1,15 @@
 #include "gpu_configuration.h"
 
+#include "generator_program.h"
 #include "gpu_space.h"
-#include "scratch_folder.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <stdexcept>
 
 namespace flashwright {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 GpuKernel kernel_of(const ordered_json &entry, std::size_t place) {
@@ -44,25 +40,14 @@ std::string one_line(const ordered_json &value) {
 }  // namespace
 
 GpuGenerator find_gpu_generator() {
-    const char *given = std::getenv("FLASHWRIGHT_GPU_GENERATOR");
-    const fs::path path = given != nullptr
-                              ? fs::path(given)
-                              : fs::read_symlink("/proc/self/exe").parent_path() / "flashwright_generate_gpu";
-    if (access(path.c_str(), X_OK) != 0) {
-        throw std::runtime_error(
-            fmt::format("{}: expected the generator program of GPU kernels, which a build with cuda in "
-                        "FLASHWRIGHT_BACKENDS puts beside this one (FLASHWRIGHT_GPU_GENERATOR names another)",
-                        path.string()));
-    }
-    try {
-        const auto facts = ordered_json::parse(text_of(path.string() + ".json"));
-        return {path.string(), facts.at("generator_hash"), facts.at("halide"), facts.at("targets").at("cuda"),
-                facts.at("configuration")};
-    } catch (const nlohmann::json::exception &error) {
-        throw std::runtime_error(
-            fmt::format("{}.json: expected what the build says about the generator program of GPU kernels, got: {}",
-                        path.string(), error.what()));
-    }
+    GpuGenerator generator;
+    find_generator_program({"FLASHWRIGHT_GPU_GENERATOR", "flashwright_generate_gpu",
+                            "the generator program of GPU kernels", "a build with cuda in FLASHWRIGHT_BACKENDS"},
+                           [&](const std::string &path, const ordered_json &facts) {
+                               generator = {path, facts.at("generator_hash"), facts.at("halide"),
+                                            facts.at("targets").at("cuda"), facts.at("configuration")};
+                           });
+    return generator;
 }
 
 std::vector<GpuKernel> forward_gpu_kernels(const nlohmann::ordered_json &configuration) {

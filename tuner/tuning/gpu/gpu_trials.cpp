@@ -1,5 +1,6 @@
 #include "gpu_trials.h"
 
+#include "file.h"
 #include "gpu_space.h"
 #include "sass_listing.h"
 #include "scratch_folder.h"

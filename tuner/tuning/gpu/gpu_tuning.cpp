@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 #include <stdexcept>
 
@@ -91,9 +90,7 @@ void ship(GpuTuneOutcome &outcome, const TuneOptions &options, const GpuGenerato
 GpuTuneOutcome tune_gpu(const TuneOptions &options, const TuneListener &listener, const StopRequested &stop_requested) {
     const double start = wall_seconds();
     GpuTuneOutcome outcome;
-    outcome.results_path = options.results.empty()
-                               ? std::filesystem::path(options.output).replace_extension(".t4.json").string()
-                               : options.results;
+    outcome.results_path = options.results_path();
     check_only(options);
     check_places({options.output, outcome.results_path});
     const GpuGenerator generator = find_gpu_generator();

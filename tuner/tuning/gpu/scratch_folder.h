@@ -1,4 +1,4 @@
-// A folder for files that nobody needs afterwards, and reading them.
+// A folder for files that nobody needs afterwards.
 #pragma once
 
 #include <string>
@@ -19,8 +19,5 @@ class ScratchFolder {
  private:
     std::string path_;
 };
-
-// The whole file; empty if it cannot be read.
-std::string text_of(const std::string &path);
 
 }  // namespace flashwright
