@@ -138,10 +138,11 @@ class ForwardCall {
         return keys;
     }
 
-    // Whether keys may be hidden in memory whose values are no finite numbers. Looking costs as much as a few rows.
+    // Whether keys may be hidden in memory whose values are no finite numbers. Looking costs as much as a few rows. The
+    // answer is the same for all tasks of a head, as the two ways may round differently.
     bool hidden_values_matter(const RowTask &task, std::int64_t kv_head, std::int64_t key_count) const {
         if ((usual_.kernel.terms & kTestEveryKey) == 0) return false;
-        if (task.tile_end - task.tile_begin == 1) return true;
+        if (problem_.seqlen_q <= usual_.kernel.tiles.block_q) return true;
         return problem_.dtype == FLASHWRIGHT_F64
                    ? !all_finite(HeadMatrix<double>(problem_.v, task.batch, kv_head), 0, key_count)
                    : !all_finite(HeadMatrix<float>(problem_.v, task.batch, kv_head), 0, key_count);
