@@ -1,4 +1,4 @@
-# cmake -P: the shared LIBRARY exports the functions that HEADER declares, or NAMES, and nothing else (NM lists them).
+# cmake -P: the shared LIBRARY exports the functions that HEADER declares, or NAMES between spaces, and nothing else (NM lists them).
 execute_process(COMMAND "${NM}" -D --defined-only --format=posix "${LIBRARY}" OUTPUT_VARIABLE symbols
                 COMMAND_ERROR_IS_FATAL ANY)
 string(STRIP "${symbols}" symbols)
@@ -6,7 +6,7 @@ string(REPLACE "\n" ";" symbols "${symbols}")
 # The name of the version itself is no symbol of code or data.
 list(FILTER symbols EXCLUDE REGEX " A ")
 list(TRANSFORM symbols REPLACE "[@ ].*" "" OUTPUT_VARIABLE exported)
-set(declared ${NAMES})
+string(REPLACE " " ";" declared "${NAMES}")
 if(HEADER)
     file(READ "${HEADER}" header)
     string(REGEX MATCHALL "FLASHWRIGHT_API [^(;]*[ *](flashwright_[a-z_]+)\\(" declared "${header}")

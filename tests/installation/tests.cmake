@@ -36,14 +36,27 @@ set_tests_properties(package_consumer_mistake PROPERTIES
 foreach(consumer c_flashwright c_flashwright_shared cpp_flashwright cpp_flashwright_shared own_kernels_alone)
     consumer_test(${consumer} "${build}/consumer/${consumer}")
 endforeach()
-consumer_test(plugins "${build}/consumer/plugins" "${build}/consumer/libplugin_default.so" "${build}/consumer/libplugin_own.so")
-# exports_test(LIBRARY NAME): the consumer's shared object shows this function and no other.
-function(exports_test library name)
+
+# The next version, installed, and a plug-in that links its shared library.
+set(next "${build}/next_version")
+package_test(next_version "${CMAKE_CTEST_COMMAND}" --build-and-test "${PROJECT_SOURCE_DIR}" "${next}/build" ${build_and_test}
+             --build-options "-DCMAKE_PROJECT_flashwright_INCLUDE=${source}/next_version/version.cmake" -DCMAKE_BUILD_TYPE=Release
+             "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}" "-DCMAKE_PREFIX_PATH=${prefix_path}" "-DFLASHWRIGHT_KERNEL_CACHE=${FLASHWRIGHT_KERNEL_CACHE}"
+             -DFLASHWRIGHT_BACKENDS= -DFLASHWRIGHT_BUILD_PROGRAM=OFF -DFLASHWRIGHT_BUILD_TESTS=OFF
+             --test-command "${CMAKE_COMMAND}" --install "${next}/build" --prefix "${next}/prefix" --component cpu)
+package_test(next_version_plugin "${CMAKE_CTEST_COMMAND}" --build-and-test "${source}/next_version" "${next}/plugin" ${build_and_test}
+             --build-options "-DCMAKE_PREFIX_PATH=${next}/prefix" "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}")
+set_tests_properties(package_next_version PROPERTIES FIXTURES_SETUP next_version)
+set_tests_properties(package_next_version_plugin PROPERTIES FIXTURES_SETUP consumer FIXTURES_REQUIRED "package;next_version")
+consumer_test(plugins "${build}/consumer/plugins" "${build}/consumer/libplugin_default.so" "${build}/consumer/libplugin_own.so"
+              "${next}/plugin/libplugin_next.so")
+# exports_test(LIBRARY NAMES): the consumer's shared object shows these functions and no others.
+function(exports_test library names)
     consumer_test(${library}_exports "${CMAKE_COMMAND}" "-DNM=${CMAKE_NM}" "-DLIBRARY=${build}/consumer/lib${library}.so"
-                  -DNAMES=${name} -P "${source}/check_exports.cmake")
+                  "-DNAMES=${names}" -P "${source}/check_exports.cmake")
 endfunction()
-exports_test(plugin_default plugin_attend)
-exports_test(plugin_own plugin_attend)
+exports_test(plugin_default "plugin_attend plugin_version")
+exports_test(plugin_own "plugin_attend plugin_version")
 if(TARGET flashwright_gpu)
     foreach(consumer gpu_consumer_first gpu_consumer_last gpu_consumer_shared)
         consumer_test(${consumer} "${build}/consumer/${consumer}")

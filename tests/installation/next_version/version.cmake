@@ -1,0 +1,4 @@
+# Included by project(flashwright): the library as its next version would be.
+math(EXPR PROJECT_VERSION_MINOR "${PROJECT_VERSION_MINOR} + 1")
+set(PROJECT_VERSION_PATCH 0)
+set(PROJECT_VERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}.${PROJECT_VERSION_PATCH})
