@@ -31,5 +31,5 @@ run_tests() {
     local preset=$1
     shift
     say "Testing $preset $*"
-    "$ctest" --preset "$preset" --parallel "$jobs" --no-tests=error "$@"
+    CUDA_TOOLS=${CUDA_TOOLS:-$(echo "$PWD/$venv"/lib/python3*/site-packages/nvidia/cu*/bin)} "$ctest" --preset "$preset" --parallel "$jobs" --no-tests=error "$@"
 }

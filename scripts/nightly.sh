@@ -4,7 +4,7 @@
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
-scripts/setup.sh
+scripts/setup.sh --tests
 scripts/setup.sh --checks
 for preset in release asan ubsan tsan; do
     build "$preset"

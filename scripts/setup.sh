@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the build needs: Debian or Ubuntu packages that are missing, and Halide, CMake and Ninja in build/venv.
-# Quick when all is there. With --checks also the tools of the static checks, with
-# --targets the compilers and emulators of other targets.
+# Quick when all is there. With --tests also the tools that look at CUDA code, with --checks those of the static checks,
+# with --targets the compilers and emulators of other targets.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -29,12 +29,18 @@ if [ ${#missing[@]} -gt 0 ]; then
     apt-get -q -y -o Acquire::Retries=3 -o Dpkg::Use-Pty=0 install --no-install-recommends "${missing[@]}"
 fi
 
-# The venv belongs to these requirements at this place.
-stamp=$(printf '%s\n' "$PWD" "$(sha256sum requirements.txt)")
-if [ "$(cat $venv/stamp 2>/dev/null)" != "$stamp" ]; then
-    say "Installing Halide, CMake and Ninja in $venv"
-    python3 -m venv --clear $venv
-    $venv/bin/pip install --disable-pip-version-check --no-input --progress-bar off -r requirements.txt
-    printf '%s\n' "$stamp" >$venv/stamp
-fi
+# install_in_venv REQUIREMENTS COMMAND...: unless these requirements are in the venv of this place, runs the command and installs them.
+install_in_venv() {
+    local requirements=$1 stamp=$venv/${1%.txt}.stamp wanted
+    shift
+    wanted=$(printf '%s\n' "$PWD" "$(sha256sum "$requirements")")
+    [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || return 0
+    say "Installing $requirements in $venv"
+    "$@"
+    $venv/bin/pip install --disable-pip-version-check --no-input --progress-bar off -r "$requirements"
+    printf '%s\n' "$wanted" >"$stamp"
+}
+
+install_in_venv requirements.txt python3 -m venv --clear $venv
+[ "${1:-}" != --tests ] || install_in_venv requirements-tests.txt :
 say "Set up: $($cmake --version | head -n 1), Ninja $($venv/bin/ninja --version)"

@@ -6,7 +6,7 @@
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
-scripts/setup.sh
+scripts/setup.sh --tests
 presets=("$@")
 [ $# -gt 0 ] || presets=(release arm64 ubsan asan tsan)
 for preset in "${presets[@]}"; do

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The CUDA kernels assembled for each architecture that the ptxas at hand knows: a spill is a failure. Prints registers and shared memory.
+# Needs ptxas on the PATH, in /usr/local/cuda/bin or in the folder that CUDA_TOOLS names.
 set -euo pipefail
-ptxas=$(command -v ptxas || ls /usr/local/cuda/bin/ptxas 2>/dev/null || true)
-if [ -z "$ptxas" ]; then
+PATH=${CUDA_TOOLS:+$CUDA_TOOLS:}$PATH:/usr/local/cuda/bin
+if ! command -v ptxas >/dev/null; then
     echo "SKIP: no ptxas"
     exit 77
 fi
@@ -13,11 +14,11 @@ if [ ${#kernels[@]} = 0 ]; then
     exit 77
 fi
 failed=0
-known=$("$ptxas" --help)
+known=$(ptxas --help)
 for arch in sm_80 sm_90 sm_100; do
     [[ $known == *"'$arch'"* ]] || continue
     for kernel in "${kernels[@]}"; do
-        report=$("$ptxas" -v -arch=$arch "$kernel" -o /dev/null 2>&1)
+        report=$(ptxas -v -arch=$arch "$kernel" -o /dev/null 2>&1)
         name=$(basename "$kernel" .device_code)
         printf '%s %s: %s\n' "$arch" "$name" "$(grep -o 'Used.*' <<<"$report")"
         if ! grep -q ' 0 bytes spill stores, 0 bytes spill loads' <<<"$report"; then
