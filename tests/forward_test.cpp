@@ -76,6 +76,31 @@ TEST_P(Forward, GroupedHeads) {
     }
 }
 
+// One query a head: those that share keys are computed together.
+TEST_P(Forward, DecodingWithGroupedHeads) {
+    const Shape shapes[] = {{2, 6, 2, 1, 19, 8, 8}, {1, 40, 2, 1, 70, 20, 12}, {3, 4, 1, 1, 3, 9, 17}};
+    const Options ends[] = {options_with([](Options &o) {
+                                o.diagonal = 11;
+                                o.causal = true;
+                            }),
+                            options_with([](Options &o) {
+                                o.diagonal = -1;
+                                o.causal = true;
+                            }),
+                            options_with([](Options &o) { o.window_right = 5; }),
+                            options_with([](Options &o) { o.window_left = 4; })};
+    std::vector<Options> options = option_table();
+    options.insert(options.end(), std::begin(ends), std::end(ends));
+    for (const Options &some : options) {
+        for (const Shape &shape : shapes) {
+            for (Form form : {Form::contiguous, Form::sequence_major, Form::row_gap}) {
+                Problem problem(GetParam().dtype, fitting(shape), some, {form, form, form, form});
+                check(problem, 2);
+            }
+        }
+    }
+}
+
 TEST_P(Forward, Layouts) {
     const Shape shape = fitting({2, 3, 3, 5, 18, 8, 8}), grouped = fitting({2, 4, 2, 9, 21, 17, 19});
     const Form forms[] = {Form::sequence_major, Form::transposed, Form::channel_gap, Form::row_gap,

@@ -6,6 +6,7 @@
 
 #include "call_by_kernel.h"
 #include "execution.h"
+#include "grouped_rows.h"
 #include "head_matrix.h"
 #include "kernel_choice.h"
 #include "scratch_size.h"
@@ -129,12 +130,17 @@ class ForwardCall {
 
     KeyVisibility visibility(std::int64_t batch) const {
         KeyVisibility keys;
-        keys.diagonal = problem_.diagonal_of(batch);
-        keys.window_left = problem_.window_left;
-        keys.window_right = problem_.window_right;
         keys.key_count = problem_.key_count(batch);
         keys.seqlen_k = problem_.seqlen_k;
         keys.everything_masked = one_by_one_;
+        if (!problem_.one_position) {
+            keys.diagonal = problem_.diagonal_of(batch);
+            keys.window_left = problem_.window_left;
+            keys.window_right = problem_.window_right;
+        } else if (problem_.window_right >= 0) {
+            const std::int64_t last = saturating_add(problem_.diagonal_of(batch), problem_.window_right);
+            keys.key_count = std::clamp<std::int64_t>(saturating_add(last, 1), 0, keys.key_count);
+        }
         return keys;
     }
 
@@ -185,6 +191,15 @@ flashwright_status run_kernels(const ForwardProblem &problem, const flashwright_
                      call.scratch(), call);
 }
 
+// What the caller asks for, checked and in the form that is computed.
+flashwright_status prepare(const flashwright_forward_args *args, const flashwright_execution *given, bool check_memory,
+                           ForwardProblem *problem, flashwright_execution *execution) {
+    flashwright_status status = validate_forward(args, check_memory, problem);
+    if (!failed(status)) status = validate_execution(given, execution);
+    if (!failed(status)) *problem = with_grouped_rows(*problem);
+    return status;
+}
+
 flashwright_status run_forward(const ForwardProblem &problem, const flashwright_execution &execution) {
     KernelChoice choice;
     const flashwright_status status = choose_kernel(kernel_request(problem, execution), execution, &choice);
@@ -198,8 +213,7 @@ flashwright_status forward_by_kernel(const flashwright_forward_args &args, const
                                      const Kernel &kernel, bool as_shipped) {
     ForwardProblem problem;
     flashwright_execution checked;
-    flashwright_status status = validate_forward(&args, true, &problem);
-    if (!failed(status)) status = validate_execution(&execution, &checked);
+    const flashwright_status status = prepare(&args, &execution, true, &problem, &checked);
     if (failed(status)) return status;
     const KernelRequest request = kernel_request(problem, checked);
     if (const char *obstacle = obstacle_to(kernel, request)) {
@@ -222,8 +236,7 @@ void flashwright_forward_args_init(flashwright_forward_args *args) {
 flashwright_status flashwright_forward(const flashwright_forward_args *args, const flashwright_execution *execution) {
     ForwardProblem problem;
     flashwright_execution checked;
-    flashwright_status status = validate_forward(args, true, &problem);
-    if (!failed(status)) status = validate_execution(execution, &checked);
+    const flashwright_status status = prepare(args, execution, true, &problem, &checked);
     return failed(status) ? status : run_forward(problem, checked);
 }
 
@@ -233,8 +246,7 @@ flashwright_status flashwright_forward_choice(const flashwright_forward_args *ar
     ForwardProblem problem;
     flashwright_execution checked;
     clear_choice(kernel, reason, reason_size);
-    flashwright_status status = validate_forward(args, false, &problem);
-    if (!failed(status)) status = validate_execution(execution, &checked);
+    const flashwright_status status = prepare(args, execution, false, &problem, &checked);
     if (failed(status)) return status;
     return report_choice(kernel_request(problem, checked), checked, kernel, reason, reason_size);
 }

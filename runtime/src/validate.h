@@ -18,10 +18,11 @@ struct ForwardProblem {
     bool bottom_right = false;  // the diagonal depends on the batch entry's key length
     std::int64_t diagonal = 0;  // if not bottom_right
     std::int64_t window_left = -1, window_right = -1;
+    bool one_position = false;  // all rows of a head stand where its first one does
 
     std::int64_t key_count(std::int64_t batch_index) const;
     std::int64_t diagonal_of(std::int64_t batch_index) const {
-        return bottom_right ? key_count(batch_index) - seqlen_q : diagonal;
+        return bottom_right ? key_count(batch_index) - (one_position ? 1 : seqlen_q) : diagonal;
     }
 };
 
