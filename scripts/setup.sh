@@ -6,7 +6,8 @@
 . "$(dirname "$0")/common.sh"
 
 packages=(build-essential binutils python3-venv libcli11-dev libfmt-dev nlohmann-json3-dev libgtest-dev
-    libbenchmark-dev libhwloc-dev libxxhash-dev libutf8proc-dev pkgconf qemu-user g++-aarch64-linux-gnu pocl-opencl-icd)
+    libbenchmark-dev libhwloc-dev libxxhash-dev libutf8proc-dev pkgconf procps qemu-user g++-aarch64-linux-gnu
+    ocl-icd-libopencl1 pocl-opencl-icd)
 if [ "${1:-}" = --checks ]; then
     packages+=(clang-format clang-tidy cppcheck doxygen shellcheck git)
 elif [ "${1:-}" = --targets ]; then
