@@ -124,18 +124,38 @@ macro(check_backward_tiles)
     expect_tiles("width x tile_q and width x tile_k at most 64 vectors" NOT vectors_of_rows GREATER 64 AND NOT vectors_of_keys GREATER 64)
 endmacro()
 
-# What the schedule and the plan of a tile's keys rely on: a kernel with other tiles would leave its buffers.
-macro(check_forward_tiles)
-    math(EXPR rows "${FLASHWRIGHT_LANES_${isa}_${dtype}} * ${tile_row_vectors}")
+# Rows across the lanes.
+macro(check_row_tiles)
+    math(EXPR rows "${lanes} * ${tile_row_vectors}")
     math(EXPR rest_of_rows "${tile_block_q} % ${rows}")
     expect_tiles("block_q a multiple of row_vectors vectors (${rows} rows), got ${tile_block_q}" rest_of_rows EQUAL 0)
-    expect_tiles("block_k at least tile_k (${tile_tile_k}), got ${tile_block_k}" NOT tile_block_k LESS tile_tile_k)
     math(EXPR rest_of_squares "${tile_block_q} % ${tile_tile_d}")
     math(EXPR more_than_one_bit "${tile_tile_d} & (${tile_tile_d} - 1)")
     expect_tiles("tile_d a power of two that divides block_q (${tile_block_q}), got ${tile_tile_d}"
                  more_than_one_bit EQUAL 0 AND rest_of_squares EQUAL 0)
     math(EXPR largest "64 / ${tile_row_vectors}")
     expect_tiles("row_vectors x tile_k and row_vectors x tile_v at most 64 vectors" NOT tile_tile_k GREATER largest AND NOT tile_tile_v GREATER largest)
+endmacro()
+
+# One row; keys and channels across the lanes.
+macro(check_one_row_tiles)
+    math(EXPR rest_of_keys "${tile_tile_k} % ${lanes}")
+    math(EXPR rest_of_channels "${tile_tile_v} % ${lanes}")
+    expect_tiles("tile_d ${lanes} lanes with block_q 1, got ${tile_tile_d}" tile_tile_d EQUAL lanes)
+    expect_tiles("row_vectors 1 with block_q 1, got ${tile_row_vectors}" tile_row_vectors EQUAL 1)
+    expect_tiles("tile_k and tile_v multiples of ${lanes} lanes with block_q 1, got ${tile_tile_k} and ${tile_tile_v}"
+                 rest_of_keys EQUAL 0 AND rest_of_channels EQUAL 0)
+endmacro()
+
+# What the schedule and the plan of a tile's keys rely on: a kernel with other tiles would leave its buffers.
+macro(check_forward_tiles)
+    expect_tiles("block_k at least tile_k (${tile_tile_k}), got ${tile_block_k}" NOT tile_block_k LESS tile_tile_k)
+    set(lanes ${FLASHWRIGHT_LANES_${isa}_${dtype}})
+    if(tile_block_q EQUAL 1)
+        check_one_row_tiles()
+    else()
+        check_row_tiles()
+    endif()
     string(JSON portable ERROR_VARIABLE error GET "${variant}" portable)
     if(NOT error AND portable)
         math(EXPR tile_product "${tile_tile_d} * ${tile_tile_k} * ${tile_tile_v}")

@@ -1,3 +1,4 @@
+#include "../schedules/cpu_one_row.h"
 #include "../schedules/cpu_simd.h"
 #include "forward_attention.h"
 #include "riscv_vectors.h"
@@ -50,16 +51,17 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
         const int lanes = natural_vector_size(type);
         const CpuSimdTiles tiles{block_q, 0, row_vectors, tile_d, tile_k, tile_v};
         Expr head_dim = q.dim(0).extent(), head_dim_v = v.dim(0).extent(), last_row = q.dim(1).extent() - 1;
+        const bool one_row = block_q == 1, in_squares = tile_d > 1 && !one_row;
+        if (one_row) head_dim = head_dim / tile_d * tile_d;  // as it is: the runtime sees to it
 
         auto scaled_q = [&](const Expr &row, const Expr &d) {
             return q(d, min(row, last_row)) * cast(type, softmax_scale);
         };
         Func queries("queries");
-        if (tile_d == 1) {
-            queries(row, channel) = scaled_q(row, channel);
-            schedule_rows_cpu(queries, row, tiles, lanes);
-        } else {
+        if (in_squares) {
             schedule_rows_to_lanes_cpu(TransposedCopy::rows_to_lanes(queries, scaled_q, head_dim, tile_d), tiles);
+        } else {
+            queries(row, channel) = scaled_q(row, channel);
         }
         ForwardAttention attention(
             queries, [&](Expr key, Expr d) { return k(d, key); }, [&](Expr key, Expr d) { return v(d, key); }, head_dim,
@@ -83,18 +85,23 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
         attention.add_blocks("right", {right_begin, right_block, right_count}, masked_terms("right"));
         attention.state.finish();
         auto normalised = [&](const Expr &row, const Expr &d) { return attention.state.normalised(row, d); };
-        if (tile_d == 1) {
+        if (in_squares) {
+            schedule_lanes_to_rows_cpu(TransposedCopy::lanes_to_rows(out, normalised, head_dim_v, tile_d));
+        } else {
             out(channel, row) = normalised(row, channel);
             schedule_output_cpu(out, lanes);
-        } else {
-            schedule_lanes_to_rows_cpu(TransposedCopy::lanes_to_rows(out, normalised, head_dim_v, tile_d));
         }
         lse(row) = attention.state.lse(row);
         schedule_output_cpu(lse, lanes);
 
         constrain_buffers();
-        schedule_forward_cpu(attention, tiles, lanes);
-        schedule_state_cpu(attention.state, tiles, lanes);
+        if (one_row) {
+            schedule_one_row_cpu(attention, tiles, lanes);
+        } else {
+            schedule_forward_cpu(attention, tiles, lanes);
+            schedule_state_cpu(attention.state, tiles, lanes);
+            if (!in_squares) schedule_rows_cpu(queries, row, tiles, lanes);
+        }
     }
 
     void schedule() {

@@ -78,7 +78,7 @@ TEST_P(Forward, GroupedHeads) {
 
 // One query a head: those that share keys are computed together.
 TEST_P(Forward, DecodingWithGroupedHeads) {
-    const Shape shapes[] = {{2, 6, 2, 1, 19, 8, 8}, {1, 40, 2, 1, 70, 20, 12}, {3, 4, 1, 1, 3, 9, 17}};
+    const Shape shapes[] = {{2, 10, 2, 1, 19, 8, 8}, {1, 40, 2, 1, 70, 20, 12}, {3, 4, 1, 1, 3, 9, 17}};
     const Options ends[] = {options_with([](Options &o) {
                                 o.diagonal = 11;
                                 o.causal = true;

@@ -245,6 +245,8 @@ const char *obstacle_to(const Kernel &kernel, const KernelRequest &request) {
     if (request.portable_only) return "key_block is given";
     if (request.seqlen_k < kernel.tiles.tile_k) return "seqlen_k is less than its tile_k";
     if (request.head_dim < kernel.tiles.tile_d) return "head_dim is less than its tile_d";
+    if (kernel.tiles.block_q == 1 && request.head_dim % kernel.tiles.tile_d != 0)
+        return "head_dim is no multiple of its tile_d";
     if (request.head_dim_v < kernel.tiles.tile_d) return "head_dim_v is less than its tile_d";
     if (request.head_dim_v < kernel.tiles.tile_v) return "head_dim_v is less than its tile_v";
     if (!request.unit_channel_strides) return "the channel stride of q, k, v or out is not 1";
