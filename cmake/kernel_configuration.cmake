@@ -145,6 +145,8 @@ macro(check_one_row_tiles)
     expect_tiles("row_vectors 1 with block_q 1, got ${tile_row_vectors}" tile_row_vectors EQUAL 1)
     expect_tiles("tile_k and tile_v multiples of ${lanes} lanes with block_q 1, got ${tile_tile_k} and ${tile_tile_v}"
                  rest_of_keys EQUAL 0 AND rest_of_channels EQUAL 0)
+    math(EXPR largest "64 * ${lanes}")
+    expect_tiles("tile_k and tile_v at most 64 vectors" NOT tile_tile_k GREATER largest AND NOT tile_tile_v GREATER largest)
 endmacro()
 
 # What the schedule and the plan of a tile's keys rely on: a kernel with other tiles would leave its buffers.

@@ -2,13 +2,15 @@
 
 #include "../generators/forward_attention.h"
 
+#include <numeric>
+
 namespace flashwright {
 
 using namespace Halide;
 
 namespace {
 
-// Dot products of this many keys share the loads of Q and hide each other's latency.
+// Dot products of this many keys share the loads of Q and hide each other's latency, or of a divisor of it and tile_k.
 constexpr int kKeysAtOnce = 4;
 
 void schedule_scores(ScoredBlocks &path, const LoopLevel &block, const CpuSimdTiles &tiles, int lanes) {
@@ -31,7 +33,12 @@ void schedule_scores(ScoredBlocks &path, const LoopLevel &block, const CpuSimdTi
     dots.compute_at(path.softmax.scores, outer).vectorize(j, lanes);
     dots.update().split(d, vector, lane, tiles.tile_d);
     Func partial = dots.update().rfactor(lane, u);
-    dots.update().split(j, keys, key, kKeysAtOnce).reorder(lane, key, keys, row).atomic().vectorize(lane).unroll(key);
+    dots.update()
+        .split(j, keys, key, std::gcd(kKeysAtOnce, tiles.tile_k))
+        .reorder(lane, key, keys, row)
+        .atomic()
+        .vectorize(lane)
+        .unroll(key);
     partial.compute_at(dots, keys).reorder_storage(u, j).vectorize(u).unroll(j);
     partial.update().reorder(u, j, vector).vectorize(u).unroll(j);
 }

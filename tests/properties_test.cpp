@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <thread>
+#include <tuple>
 
 namespace flashwright::test {
 
@@ -57,6 +58,26 @@ TEST_P(Properties, SameBytesAnywhereInTheBatch) {
             EXPECT_TRUE(out.compare(place * one.out.bytes().size(), one.out.bytes().size(), one.out.bytes()) == 0);
             EXPECT_TRUE(lse.compare(place * one.lse.bytes().size(), one.lse.bytes().size(), one.lse.bytes()) == 0);
         }
+    }
+}
+
+// In decoding, heads that share keys are computed together: a group alone gives what it gives among others.
+TEST_P(Properties, SameBytesOfAGroupAlone) {
+    const Shape shape = fitting({2, 24, 2, 1, 130, 40, 40});
+    Problem all(GetParam().dtype, shape);
+    ASSERT_TRUE(is_ok(run(all, with_isa(GetParam().isa.c_str()))));
+    const std::string out = all.out.bytes();
+    for (std::int64_t group = 0; group < 4; group++) {
+        Problem one(all.dtype, {1, 12, 1, 1, shape.seqlen_k, shape.head_dim, shape.head_dim_v});
+        const std::int64_t b = group / 2, kv = group % 2;
+        for (auto [to, from, heads] : {std::tuple{&one.q, &all.q, 12}, {&one.k, &all.k, 1}, {&one.v, &all.v, 1}})
+            for (std::int64_t h = 0; h < heads; h++)
+                for (std::int64_t i = 0; i < to->shape()[2]; i++)
+                    for (std::int64_t c = 0; c < to->shape()[3]; c++)
+                        to->set({0, h, i, c}, from->get({b, kv * heads + h, i, c}));
+        ASSERT_TRUE(is_ok(run(one, with_isa(GetParam().isa.c_str()))));
+        const std::string alone = one.out.bytes();
+        EXPECT_TRUE(out.compare(static_cast<std::size_t>(group) * alone.size(), alone.size(), alone) == 0);
     }
 }
 

@@ -184,6 +184,21 @@ TEST(Registry, PlainCallsTakeKernelsWithoutTerms) {
     }
 }
 
+// Single rows have kernels of their own where an instruction set has them; enough rows of a group share a tile.
+TEST(Registry, DecodingTakesKernelsForSingleRowsOrForGroups) {
+    for (const KernelCase &kernel : runnable_kernels("forward")) {
+        if (kernel.block_q != 1 || !kernel.terms.empty()) continue;
+        const flashwright_execution execution = with_isa(kernel.isa.c_str());
+        for (const auto &[heads, alone] : {std::pair{1, true}, {2, true}, {32, false}}) {
+            Problem problem(kernel.dtype, {1, heads, 1, 1, 100, 64, 64});
+            const flashwright_forward_args args = problem.args();
+            std::int32_t chosen = -1;
+            ASSERT_TRUE(is_ok(flashwright_forward_choice(&args, &execution, &chosen, nullptr, 0)));
+            EXPECT_EQ(flashwright_kernel(chosen).name == kernel.name, alone) << heads << " " << kernel.name;
+        }
+    }
+}
+
 // So that what the tuner measured of a candidate holds for the kernel as it is linked.
 TEST(Registry, KernelsStartAtACacheLine) {
     for (int i = 0; i < kKernelCount; i++)

@@ -191,20 +191,24 @@ flashwright_status run_kernels(const ForwardProblem &problem, const flashwright_
                      call.scratch(), call);
 }
 
-// What the caller asks for, checked and in the form that is computed.
-flashwright_status prepare(const flashwright_forward_args *args, const flashwright_execution *given, bool check_memory,
-                           ForwardProblem *problem, flashwright_execution *execution) {
-    flashwright_status status = validate_forward(args, check_memory, problem);
-    if (!failed(status)) status = validate_execution(given, execution);
-    if (!failed(status)) *problem = with_grouped_rows(*problem);
-    return status;
+// Whether the rows of a group are sooner done as a tile of `of_group` than one by one. A row alone in a vector costs
+// kernels with rows across the lanes about four times what it costs kernels for single rows.
+bool worth_grouping(const Kernel &of_one, const Kernel &of_group, std::int64_t rows) {
+    return of_one.tiles.block_q > 1 || rows >= std::int64_t{4} * of_group.tiles.row_vectors;
 }
 
-flashwright_status run_forward(const ForwardProblem &problem, const flashwright_execution &execution) {
-    KernelChoice choice;
-    const flashwright_status status = choose_kernel(kernel_request(problem, execution), execution, &choice);
-    if (failed(status)) return status;
-    return run_kernels(problem, execution, kKernels[choice.index], kKernels[choice.last_index]);
+// The kernels for the problem, whose rows are grouped where that is worthwhile.
+flashwright_status choose(const flashwright_execution &execution, ForwardProblem *problem, KernelChoice *choice) {
+    const flashwright_status status = choose_kernel(kernel_request(*problem, execution), execution, choice);
+    const ForwardProblem grouped = with_grouped_rows(*problem);
+    if (failed(status) || !grouped.one_position) return status;
+    KernelChoice of_group;
+    if (failed(choose_kernel(kernel_request(grouped, execution), execution, &of_group))) return status;
+    if (worth_grouping(kKernels[choice->index], kKernels[of_group.index], grouped.seqlen_q)) {
+        *problem = grouped;
+        *choice = of_group;
+    }
+    return status;
 }
 
 }  // namespace
@@ -213,7 +217,8 @@ flashwright_status forward_by_kernel(const flashwright_forward_args &args, const
                                      const Kernel &kernel, bool as_shipped) {
     ForwardProblem problem;
     flashwright_execution checked;
-    const flashwright_status status = prepare(&args, &execution, true, &problem, &checked);
+    flashwright_status status = validate_forward(&args, true, &problem);
+    if (!failed(status)) status = validate_execution(&execution, &checked);
     if (failed(status)) return status;
     const KernelRequest request = kernel_request(problem, checked);
     if (const char *obstacle = obstacle_to(kernel, request)) {
@@ -236,8 +241,12 @@ void flashwright_forward_args_init(flashwright_forward_args *args) {
 flashwright_status flashwright_forward(const flashwright_forward_args *args, const flashwright_execution *execution) {
     ForwardProblem problem;
     flashwright_execution checked;
-    const flashwright_status status = prepare(args, execution, true, &problem, &checked);
-    return failed(status) ? status : run_forward(problem, checked);
+    KernelChoice choice;
+    flashwright_status status = validate_forward(args, true, &problem);
+    if (!failed(status)) status = validate_execution(execution, &checked);
+    if (!failed(status)) status = choose(checked, &problem, &choice);
+    if (failed(status)) return status;
+    return run_kernels(problem, checked, kKernels[choice.index], kKernels[choice.last_index]);
 }
 
 flashwright_status flashwright_forward_choice(const flashwright_forward_args *args,
@@ -246,7 +255,10 @@ flashwright_status flashwright_forward_choice(const flashwright_forward_args *ar
     ForwardProblem problem;
     flashwright_execution checked;
     clear_choice(kernel, reason, reason_size);
-    const flashwright_status status = prepare(args, execution, false, &problem, &checked);
+    KernelChoice choice;
+    flashwright_status status = validate_forward(args, false, &problem);
+    if (!failed(status)) status = validate_execution(execution, &checked);
+    if (!failed(status)) status = choose(checked, &problem, &choice);
     if (failed(status)) return status;
     return report_choice(kernel_request(problem, checked), checked, kernel, reason, reason_size);
 }

@@ -7,9 +7,6 @@
 namespace flashwright {
 namespace {
 
-// Fewer rows are sooner done one by one, by kernels for single rows.
-constexpr std::int64_t kFewestRows = 4;
-
 // Row r of a head becomes what head `group` * head + r was.
 void group_rows(StridedTensor *view, std::int64_t group) {
     view->strides[kRow] = view->strides[kHead];
@@ -23,7 +20,7 @@ void group_rows(StridedTensor *view, std::int64_t group) {
 ForwardProblem with_grouped_rows(const ForwardProblem &problem) {
     const std::int64_t group = problem.heads_kv > 0 ? problem.heads / problem.heads_kv : 0;
     const bool same_keys = problem.window_left < 0 && !problem.alibi_slopes.given;
-    if (problem.seqlen_q != 1 || group < kFewestRows || !same_keys) return problem;
+    if (problem.seqlen_q != 1 || group < 2 || !same_keys) return problem;
 
     ForwardProblem grouped = problem;
     grouped.heads = problem.heads_kv;

@@ -5,8 +5,8 @@
 
 namespace flashwright {
 
-// The same attention with the queries of a group as the rows of one head, so that they share a tile and its keys are
-// read once; or the problem as it is, where it is not decoding, or the queries are too few, see different keys or lie
+// The same attention with the queries of a group as the rows of one head (one_position), so that they share a tile and
+// its keys are read once; or the problem as it is, where it is not decoding, or the queries see different keys or lie
 // too far apart.
 ForwardProblem with_grouped_rows(const ForwardProblem &problem);
 

@@ -40,7 +40,8 @@ Candidates find_candidates(const KernelRequest &request, const char *isa_name, b
         if (!concerns(kernel, request) || kernel.portable != portable || std::strcmp(kernel.isa, isa_name) != 0)
             continue;
         if (const char *obstacle = obstacle_to(kernel, request)) {
-            found.obstacle = obstacle;
+            // What kernels for single rows lack says nothing about those for all others.
+            if (kernel.tiles.block_q > 1) found.obstacle = obstacle;
         } else if (found.first < 0 || __builtin_popcount(kernel.terms) < __builtin_popcount(found.terms)) {
             found.first = i;
             found.terms = kernel.terms;
