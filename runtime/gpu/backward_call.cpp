@@ -39,7 +39,7 @@ flashwright_status GpuBackwardCall::prepare() {
     pack<float>(p_, problem_.dout, query_rows_, false, kernel_.head_dim);
     pack<float>(p_, p_.k, key_rows_, true);
     pack<float>(p_, p_.v, key_rows_, true, kernel_.head_dim);
-    pack_pairs(p_, bias_, mask_, keys_);
+    pack_pairs(p_, bias_, mask_);
     for (std::int64_t b = 0; b < p_.batch; ++b) {
         for (std::int64_t h = 0; h < p_.heads; ++h) describe_rows(b, h);
         for (std::int64_t h = 0; h < p_.heads_kv; ++h) describe_keys(b, h);
@@ -89,9 +89,10 @@ flashwright_status GpuBackwardCall::allocate() {
     if (!failed(status)) {
         status = key_rows_.allocate("k, v", f32, {2 * channels + kColumns, keys_, p_.heads_kv, p_.batch});
     }
-    if (!failed(status)) status = allocate_repeated(p_, p_.bias, f32, keys_, rows_, &bias_);
-    if (!failed(status)) {
-        status = allocate_repeated(p_, p_.mask, halide_type_of<std::uint8_t>(), keys_, rows_, &mask_);
+    if (!failed(status)) status = describe_pairs(p_, keys_, rows_, &bias_, &mask_);
+    if (!failed(status)) status = allocate_absent(p_, keys_, &bias_, &mask_);
+    for (DeviceTensor *tensor : {&bias_, &mask_}) {
+        if (!failed(status) && tensor->host() == nullptr) status = tensor->allocate();
     }
     const std::int64_t all_rows = rows_ * p_.heads * p_.batch;
     if (!failed(status)) status = slope_.allocate("alibi_slopes", f32, {all_rows});

@@ -61,7 +61,7 @@ flashwright_status flashwright_gpu_backward(const flashwright_backward_args *arg
                                             const char **kernel) {
     BackwardProblem problem;
     const ForwardProblem &p = problem.forward;
-    const halide_device_interface_t *device = nullptr;
+    const GpuDevice *device = nullptr;
     flashwright_status status = find_backend(backend, &device);
     if (!failed(status)) status = validate_backward(args, true, &problem);
     if (!failed(status)) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "../../schedules/gpu_tiles.h"
+#include "gpu_stream_driver.h"
 #include "kernel_abi.h"
 
 struct halide_buffer_t;
@@ -50,9 +51,14 @@ struct GpuGradientKernel : GpuKernelRange {
     Pass passes[3];
 };
 
+// On the device; see generators/gpu/copy_gpu_generator.cpp.
+using GpuCopy = int (*)(const void *user_context, halide_buffer_t *from, halide_buffer_t *rows, halide_buffer_t *to);
+
 struct GpuDevice {
     const char *backend;
     const halide_device_interface_t *(*interface)();
+    const GpuStreamDriver *streams;  // NULL: no tensors in device memory
+    GpuCopy copy_f32, copy_bool;     // with streams
 };
 extern const GpuDevice kGpuDevices[];
 extern const int kGpuDeviceCount;

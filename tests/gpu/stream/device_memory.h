@@ -1,0 +1,52 @@
+// Tensors of a test moved to the fake driver's device memory, gaps between their elements too.
+#pragma once
+
+#include "fake_cuda/fake_cuda.h"
+
+#include <flashwright/flashwright_gpu.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace flashwright::test {
+
+// A context, current in this thread while the object lives.
+class Context {
+ public:
+    Context();
+    Context(const Context &) = delete;
+    Context &operator=(const Context &) = delete;
+    ~Context();
+    void *handle() const { return handle_; }
+
+ private:
+    void *handle_ = nullptr;
+};
+
+// With a context that is current.
+class DeviceMemory {
+ public:
+    DeviceMemory() = default;
+    DeviceMemory(const DeviceMemory &) = delete;
+    DeviceMemory &operator=(const DeviceMemory &) = delete;
+    ~DeviceMemory();
+
+    // Where the tensor is in device memory, with what it holds; a tensor that is not given or is empty stays as it is.
+    flashwright_tensor move(const flashwright_tensor &tensor);
+    const flashwright_tensor *move(const flashwright_tensor *tensor);
+    // All of them to where they came from.
+    void bring_back() const;
+    std::size_t largest() const;  // tensor, in bytes
+
+ private:
+    struct Moved {
+        char *host;
+        std::uint64_t address;
+        std::size_t bytes;
+    };
+    std::vector<Moved> moved_;
+    std::vector<std::unique_ptr<flashwright_tensor>> views_;
+};
+
+}  // namespace flashwright::test

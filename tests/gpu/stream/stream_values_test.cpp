@@ -1,0 +1,66 @@
+// What calls with the fake driver give, its kernels run by the interpreter: no term but position, as that is what it
+// knows.
+#include "stream_test.h"
+
+#include <cmath>
+
+namespace flashwright::test {
+namespace {
+
+flashwright_status run_on_stream(Problem &problem) {
+    const Context context;
+    const flashwright_gpu_stream stream = on(context);
+    DeviceMemory memory;
+    problem.poison_outputs();
+    const flashwright_forward_args args = on_device(problem, memory);
+    const flashwright_status status = flashwright_gpu_forward_on_stream(&args, &stream, nullptr);
+    memory.bring_back();
+    return status;
+}
+
+void expect_exact_on_stream(Problem problem) {
+    SCOPED_TRACE(problem.describe());
+    ASSERT_TRUE(is_ok(run_on_stream(problem)));
+    EXPECT_TRUE(outputs_match(problem, exact_forward(problem)));
+}
+
+}  // namespace
+
+class StreamValues : public StreamTest {};
+
+TEST_F(StreamValues, ForwardIsExact) {
+    const Options causal = options_with([](Options &o) { o.causal = true, o.align = FLASHWRIGHT_ALIGN_BOTTOM_RIGHT; });
+    const Options lengths = options_with([](Options &o) { o.window_left = 20, o.key_fractions = {0.8, 0}; });
+    expect_exact_on_stream({FLASHWRIGHT_F32, {1, 2, 1, 128, 32, 32, 32}});  // in place
+    expect_exact_on_stream({FLASHWRIGHT_F32, {1, 2, 1, 5, 37, 20, 11}, causal});
+    expect_exact_on_stream({FLASHWRIGHT_F32, {2, 1, 1, 7, 41, 64, 64}, lengths});
+    expect_exact_on_stream({FLASHWRIGHT_F32, {1, 1, 1, 3, 21, 128, 100}});
+    expect_exact_on_stream({FLASHWRIGHT_F32, {1, 2, 2, 3, 0, 8, 8}});
+    for (const Form form :
+         {Form::sequence_major, Form::transposed, Form::channel_gap, Form::row_gap, Form::reversed, Form::odd_ones}) {
+        expect_exact_on_stream(
+            {FLASHWRIGHT_F32, {2, 2, 1, 3, 5, 6, 7}, {}, {form, form, form, form, Place::margins, 2}});
+    }
+}
+
+// Tensors are filled and read by pointer between calls: each call sees what they hold then.
+TEST_F(StreamValues, HostDataIsCurrent) {
+    const Context context;
+    Problem problem(FLASHWRIGHT_F32, {1, 1, 1, 1, 3, 1, 1});
+    problem.q.assign([](std::int64_t) { return 0; });
+    problem.k.assign([](std::int64_t) { return 0; });
+    for (const double factor : {1.0, 10.0}) {
+        problem.v.assign([=](std::int64_t n) { return factor * static_cast<double>(n); });
+        problem.poison_outputs();
+        const flashwright_forward_args args = problem.args();
+        ASSERT_TRUE(is_ok(flashwright_gpu_forward(&args, "cuda", nullptr)));
+        EXPECT_FLOAT_EQ(static_cast<float>(problem.out.get({0, 0, 0, 0})), static_cast<float>(factor));
+        EXPECT_FLOAT_EQ(static_cast<float>(problem.lse.get({0, 0, 0})), std::log(3.0F));
+        ASSERT_TRUE(is_ok(run_on_stream(problem)));
+        EXPECT_FLOAT_EQ(static_cast<float>(problem.out.get({0, 0, 0, 0})), static_cast<float>(factor));
+        ASSERT_TRUE(is_ok(run(problem)));
+        EXPECT_FLOAT_EQ(static_cast<float>(problem.out.get({0, 0, 0, 0})), static_cast<float>(factor));
+    }
+}
+
+}  // namespace flashwright::test
