@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "device_view.h"
 #include "status.h"
 
 namespace flashwright {
@@ -13,33 +14,6 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
 constexpr std::size_t kAlignment = 256;  // as the driver's own allocations have
 
 std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
-// A tensor in device memory as Halide takes it.
-class DeviceView {
- public:
-    DeviceView(void *call, const StridedTensor &view) : call_(call) {
-        buffer_.type = view.element_size == 1 ? halide_type_of<std::uint8_t>() : halide_type_of<float>();
-        buffer_.dimensions = 4;
-        buffer_.dim = dimensions_;
-        for (int axis = 0; axis < 4; ++axis) {
-            dimensions_[kChannel - axis] = {0, static_cast<std::int32_t>(view.shape[axis]),
-                                            static_cast<std::int32_t>(view.strides[axis]), 0};
-        }
-    }
-    DeviceView(const DeviceView &) = delete;
-    DeviceView &operator=(const DeviceView &) = delete;
-    ~DeviceView() { halide_device_detach_native(call_, &buffer_); }
-
-    int place(const StridedTensor &view, const halide_device_interface_t *device) {
-        return halide_device_wrap_native(call_, &buffer_, reinterpret_cast<std::uint64_t>(view.data), device);
-    }
-    halide_buffer_t *buffer() { return &buffer_; }
-
- private:
-    void *call_;
-    halide_buffer_t buffer_ = {};
-    halide_dimension_t dimensions_[4];
-};
 
 }  // namespace
 
@@ -105,11 +79,12 @@ int StreamMemory::place(DeviceTensor *tensor, const StridedTensor &view) {
 
 int StreamMemory::copy(const StridedTensor &from, const StridedTensor &to, DeviceTensor *rows) {
     if (from.empty() || to.empty()) return halide_error_code_success;
-    DeviceView source(call_, from), target(call_, to);
-    int result = source.place(from, device_.interface());
-    if (result == halide_error_code_success) result = target.place(to, device_.interface());
-    if (result != halide_error_code_success) return result;
-    const GpuCopy copy = from.element_size == 1 ? device_.copy_bool : device_.copy_f32;
+    DeviceView source(device_, call_, from), target(device_, call_, to);
+    for (const DeviceView *view : {&source, &target}) {
+        if (view->error() != halide_error_code_success) return view->error();
+    }
+    const GpuStreamKernels::Copy copy =
+        from.element_size == 1 ? device_.stream_kernels.copy_bool : device_.stream_kernels.copy_f32;
     return copy(call_, source.buffer(), rows->input(), target.buffer());
 }
 

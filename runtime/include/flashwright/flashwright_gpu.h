@@ -84,6 +84,23 @@ FLASHWRIGHT_API flashwright_status flashwright_gpu_forward_on_stream(const flash
                                                                      const char **kernel);
 
 /**
+ * flashwright_gpu_backward on tensors in device memory, in the order of a stream.
+ *
+ * What flashwright_gpu_forward_on_stream says holds here, too: out, dout, dq, dk and dv are in device memory as well.
+ * All inputs are copied on the device into the kernels' layout, and all gradients out of it.
+ * @param args As for flashwright_gpu_backward.
+ * @param stream Where it runs.
+ * @param[out] kernel On success the name of the attention kernel that was enqueued; may be NULL, and is left alone where
+ *     there are no pairs of rows and keys.
+ * @return As flashwright_gpu_backward for what the host can see. After FLASHWRIGHT_DEVICE_ERROR and
+ *     FLASHWRIGHT_OUT_OF_MEMORY the gradients hold what they held, unless the driver refused to copy one when others
+ *     were written.
+ */
+FLASHWRIGHT_API flashwright_status flashwright_gpu_backward_on_stream(const flashwright_backward_args *args,
+                                                                      const flashwright_gpu_stream *stream,
+                                                                      const char **kernel);
+
+/**
  * Unloads the kernels from a context that calls on streams ran in: before it is destroyed, when all its work is done.
  *
  * A context that is destroyed without this must not be followed by calls in a new one, which may have its address.

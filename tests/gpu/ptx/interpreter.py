@@ -8,12 +8,12 @@ import re
 import numpy as np
 
 COMPARE = {"lt": np.less, "gt": np.greater, "le": np.less_equal, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
-           "nan": lambda x, y: np.isnan(x) | np.isnan(y)}
+           "neu": np.not_equal, "geu": lambda x, y: ~(x < y), "nan": lambda x, y: np.isnan(x) | np.isnan(y)}
 LOGIC = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert}
 ARITHMETIC = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum, "neg": np.negative,
-              "rem": np.fmod, "rcp": np.reciprocal, "div": lambda x, y: np.trunc(x / y), "fma": lambda x, y, z: x.astype(np.float64) * y + z, "mad": lambda x, y, z: x * y + z,
+              "rem": np.fmod, "abs": np.abs, "rcp": np.reciprocal, "div": lambda x, y: x / y if x.dtype == np.float32 else np.trunc(x / y), "fma": lambda x, y, z: x.astype(np.float64) * y + z, "mad": lambda x, y, z: x * y + z,
               "shl": np.left_shift, "shr": np.right_shift}
-TYPES = {"f32": np.float32, "s32": np.int32, "u32": np.uint32, "b32": np.uint32, "s64": np.int64, "u64": np.uint64, "b64": np.uint64}
+TYPES = {"f32": np.float32, "s32": np.int32, "u32": np.uint32, "b16": np.uint32, "b32": np.uint32, "s64": np.int64, "u64": np.uint64, "b64": np.uint64}
 
 
 def split(text):
@@ -101,7 +101,7 @@ class Block:
             self.registers[target] = COMPARE[opcode[1]](x, y)
         elif name == "selp":
             x, y = (self.value(operand, kind) for operand in operands[1:3])
-            self.registers[target] = np.where(self.registers[operands[3]], x, y).view(np.uint32)
+            self.registers[target] = np.where(self.registers[operands[3]], x, y).view(np.uint64 if kind == "b64" else np.uint32)
         elif name == "mov" and target.startswith("{"):
             halves = self.value(operands[1], kind).copy().view(np.uint32).reshape(-1, 2).T
             self.registers.update(zip(split(target.strip("{}")), halves.copy()))
@@ -136,8 +136,14 @@ class Block:
             self.registers[names] = self.parameter(self.parameters[int(re.search(r"_(\d+)]", place)[1])], wide)
             return
         base, _, offset = place.strip("[]").partition("+")
-        word = np.where(self.active, self.value(base, "b64").astype(np.int64) + int(offset or 0), 0) // 4
-        memory = self.memory["shared" if "shared" in opcode else "global"]
+        address = np.where(self.active, self.value(base, "b64").astype(np.int64) + int(offset or 0), 0)
+        memory, word = self.memory["shared" if "shared" in opcode else "global"], address // 4
+        if opcode[-1] == "b8":
+            if load:
+                self.registers[names] = memory.view(np.uint8)[address].astype(np.uint32)
+            else:
+                self.store(memory.view(np.uint8), address, self.value(names, "b16"))
+            return
         for n, name in enumerate(split(names.strip("{}"))):
             if load and wide:
                 pair = np.stack([memory[word + 2 * n], memory[word + 2 * n + 1]], axis=-1)
@@ -145,13 +151,14 @@ class Block:
             elif load:
                 self.registers[name] = memory[word + n].copy()
             elif wide:
-                self.store(memory, word + 2 * n, self.registers[name].copy().view(np.uint32).reshape(-1, 2))
+                halves = self.registers[name].copy().view(np.uint32).reshape(-1, 2)
+                self.store(memory, word + 2 * n, halves[:, 0])
+                self.store(memory, word + 2 * n + 1, halves[:, 1])
             else:
-                self.store(memory, word + n, self.value(name, "b32")[:, None])
+                self.store(memory, word + n, self.value(name, "b32"))
 
-    def store(self, memory, word, values):
-        for n in range(values.shape[1]):
-            memory[word[self.active] + n] = values[self.active, n]
+    def store(self, memory, place, values):
+        memory[place[self.active]] = values[self.active]
 
     def parameter(self, value, wide):
         if isinstance(value, float):

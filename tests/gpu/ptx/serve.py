@@ -18,7 +18,7 @@ def blocks(counts):
 
 
 def value(kind, bits):
-    return int(bits) if kind == "u64" else np.uint32(bits).view({"f32": np.float32, "u32": np.int32}[kind]).item()
+    return int(bits) if kind == "u64" else np.uint32(bits).view(np.float32 if kind == "f32" else np.int32).item()
 
 
 def main():

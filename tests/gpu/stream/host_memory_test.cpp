@@ -1,6 +1,5 @@
 // What calls on tensors in host memory ask of the driver.
 #include "stream_test.h"
-#include "support/gradient.h"
 
 namespace flashwright::test {
 namespace {
@@ -11,11 +10,7 @@ std::size_t bytes_copied(const std::string &function) {
     return bytes;
 }
 
-GradientProblem gradient_problem() {
-    GradientProblem problem(FLASHWRIGHT_F32, {2, 4, 2, 37, 50, 20, 11}, everything());
-    problem.dbias = Tensor();
-    return problem;
-}
+constexpr Shape kShape{2, 4, 2, 37, 50, 20, 11};
 
 // Either operation, whose driver works for `calls` calls.
 flashwright_status forward(GradientProblem &problem, int calls) {
@@ -63,7 +58,7 @@ TEST_F(HostMemory, EveryCallCopiesItsTensorsThereAndBack) {
 }
 
 TEST_F(HostMemory, DoesNotGrow) {
-    GradientProblem problem = gradient_problem();
+    GradientProblem problem = gradient_problem(kShape, everything());
     for (const auto operation : {forward, backward}) {
         ASSERT_TRUE(is_ok(operation(problem, kAll)));
         const std::size_t allocations = fake_cuda::living_allocations(), modules = fake_cuda::living_modules();
@@ -80,7 +75,7 @@ TEST_F(HostMemory, EveryFailureOfTheDriverBecomesAStatus) {
         int failures = 0;
         for (bool failed = true; failed; ++failures) {
             SCOPED_TRACE("call " + std::to_string(failures));
-            GradientProblem problem = gradient_problem();
+            GradientProblem problem = gradient_problem(kShape, everything());
             const flashwright_status status = operation(problem, failures);
             failed = !fake_cuda::failure_pending();
             if (status.code == FLASHWRIGHT_OK) continue;

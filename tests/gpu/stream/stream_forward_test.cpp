@@ -1,7 +1,5 @@
 // Forward on tensors in device memory, by a driver that writes down what is asked of it.
-#include "stream_test.h"
-
-#include <map>
+#include "stream_checks.h"
 
 namespace flashwright::test {
 namespace {
@@ -33,24 +31,9 @@ TEST_F(StreamForward, EnqueuesAndSendsNoTensor) {
     fake_cuda::reset();
     ASSERT_TRUE(is_ok(flashwright_gpu_forward_on_stream(&args, &stream, nullptr)));
 
-    std::map<std::string, int> count;
-    for (const fake_cuda::Call &call : fake_cuda::calls()) {
-        if (call.function == "cuCtxPushCurrent") continue;
-        ++count[call.function];
-        EXPECT_EQ(call.context, context.handle()) << call.function;
-        if (call.function == "cuLaunchKernel" || call.function.find("Async") != std::string::npos) {
-            EXPECT_EQ(call.stream, kStream) << call.function;
-        }
-    }
-    // q, k, v, bias, mask; attention; out, lse.
-    const std::map<std::string, int> expected = {
-        {"cuModuleLoadDataEx", 3}, {"cuModuleGetFunction", 8},
-        {"cuMemAllocAsync", 1},    {"cuMemcpyHtoDAsync", 1},  // the plan
-        {"cuLaunchKernel", 8},     {"cuMemFreeAsync", 1},
-    };
-    EXPECT_EQ(count, expected);
+    // Of q, k, v, bias, mask; attention; of out, lse.
+    expect_enqueued_alone(context, 3, 8);
     EXPECT_LT(calls_of("cuMemcpyHtoDAsync")[0].bytes, memory.largest());
-    EXPECT_EQ(fake_cuda::calls().back().function, "cuMemFreeAsync");
 }
 
 TEST_F(StreamForward, TakesDenseTensorsOfWholeTilesInPlace) {
@@ -163,41 +146,14 @@ TEST_F(StreamForward, NothingToDoAsksNothingOfTheDriver) {
     }
 }
 
-// Whatever call of the driver fails, the call ends with its words, and nothing stays behind. Halide looks at no error
-// of letting kernels go, and nobody at one of freeing memory: all work is enqueued then.
 TEST_F(StreamForward, EveryFailureOfTheDriverBecomesAStatus) {
-    for (const int error : {kOutOfMemory, kIllegalAddress}) {
-        int failures = 0, unseen = 0;
-        for (bool failed = true; failed; ++failures) {
-            SCOPED_TRACE("call " + std::to_string(failures) + ", error " + std::to_string(error));
-            const Context context;  // kernels are loaded anew
-            const flashwright_gpu_stream stream = on(context);
-            Problem problem(FLASHWRIGHT_F32, kShape, everything());
-            DeviceMemory memory;
-            const flashwright_forward_args args = on_device(problem, memory);
-            const std::size_t before = fake_cuda::living_allocations();
-            fake_cuda::reset();
-            fake_cuda::fail_after(failures, error);
-            const flashwright_status status = flashwright_gpu_forward_on_stream(&args, &stream, nullptr);
-            const std::size_t launches = calls_of("cuLaunchKernel").size();
-            failed = !fake_cuda::failure_pending();
-            fake_cuda::reset();
-            EXPECT_EQ(fake_cuda::context_depth(), 1U);
-            EXPECT_EQ(fake_cuda::living_allocations(), before);
-            if (status.code == FLASHWRIGHT_OK) {
-                EXPECT_EQ(launches, 8U);
-                unseen += failed ? 1 : 0;
-                continue;
-            }
-            ASSERT_TRUE(failed);
-            const bool out_of_memory = error == kOutOfMemory && failures < 3;  // our own calls
-            expect_message(
-                status, out_of_memory ? FLASHWRIGHT_OUT_OF_MEMORY : FLASHWRIGHT_DEVICE_ERROR,
-                {"backend", "cuda", error == kOutOfMemory ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_ILLEGAL_ADDRESS"});
-        }
-        EXPECT_GT(failures, 40);
-        EXPECT_EQ(unseen, 9);  // eight kernels let go, and the memory
-    }
+    expect_every_failure_is_a_status(8, [](const flashwright_gpu_stream &stream, DeviceMemory &memory) {
+        const auto problem = std::make_shared<Problem>(FLASHWRIGHT_F32, kShape, everything());
+        const flashwright_forward_args args = on_device(*problem, memory);
+        return [args, stream, problem] {  // which args point into
+            return flashwright_gpu_forward_on_stream(&args, &stream, nullptr);
+        };
+    });
 }
 
 }  // namespace flashwright::test

@@ -7,9 +7,9 @@
 namespace flashwright::test {
 namespace {
 
-flashwright_status run_on_stream(Problem &problem) {
+flashwright_status run_on_stream(Problem &problem, bool finite = true) {
     const Context context;
-    const flashwright_gpu_stream stream = on(context);
+    const flashwright_gpu_stream stream = on(context, kStream, finite);
     DeviceMemory memory;
     problem.poison_outputs();
     const flashwright_forward_args args = on_device(problem, memory);
@@ -18,10 +18,38 @@ flashwright_status run_on_stream(Problem &problem) {
     return status;
 }
 
-void expect_exact_on_stream(Problem problem) {
+void expect_exact_on_stream(Problem problem, bool finite = true) {
     SCOPED_TRACE(problem.describe());
-    ASSERT_TRUE(is_ok(run_on_stream(problem)));
+    ASSERT_TRUE(is_ok(run_on_stream(problem, finite)));
     EXPECT_TRUE(outputs_match(problem, exact_forward(problem)));
+}
+
+flashwright_status run_on_stream(GradientProblem &problem, bool finite = true) {
+    const Context context;
+    const flashwright_gpu_stream stream = on(context, kStream, finite);
+    DeviceMemory memory;
+    const flashwright_status forward = run(problem.forward);
+    if (forward.code != FLASHWRIGHT_OK) return forward;
+    problem.poison_outputs();
+    const flashwright_backward_args args = on_device(problem, memory);
+    const flashwright_status status = flashwright_gpu_backward_on_stream(&args, &stream, nullptr);
+    memory.bring_back();
+    return status;
+}
+
+void expect_exact_on_stream(GradientProblem problem, bool finite = true) {
+    SCOPED_TRACE(problem.describe());
+    ASSERT_TRUE(is_ok(run_on_stream(problem, finite)));
+    EXPECT_TRUE(gradients_match(problem, exact_backward(problem.forward, problem.dout.values())));
+}
+
+Options causal() {
+    return options_with([](Options &o) { o.causal = true, o.align = FLASHWRIGHT_ALIGN_BOTTOM_RIGHT; });
+}
+
+// One batch entry has no keys.
+Options lengths() {
+    return options_with([](Options &o) { o.window_left = 20, o.key_fractions = {0.8, 0}; });
 }
 
 }  // namespace
@@ -29,18 +57,41 @@ void expect_exact_on_stream(Problem problem) {
 class StreamValues : public StreamTest {};
 
 TEST_F(StreamValues, ForwardIsExact) {
-    const Options causal = options_with([](Options &o) { o.causal = true, o.align = FLASHWRIGHT_ALIGN_BOTTOM_RIGHT; });
-    const Options lengths = options_with([](Options &o) { o.window_left = 20, o.key_fractions = {0.8, 0}; });
-    expect_exact_on_stream({FLASHWRIGHT_F32, {1, 2, 1, 128, 32, 32, 32}});  // in place
-    expect_exact_on_stream({FLASHWRIGHT_F32, {1, 2, 1, 5, 37, 20, 11}, causal});
-    expect_exact_on_stream({FLASHWRIGHT_F32, {2, 1, 1, 7, 41, 64, 64}, lengths});
-    expect_exact_on_stream({FLASHWRIGHT_F32, {1, 1, 1, 3, 21, 128, 100}});
-    expect_exact_on_stream({FLASHWRIGHT_F32, {1, 2, 2, 3, 0, 8, 8}});
+    expect_exact_on_stream(Problem{FLASHWRIGHT_F32, {1, 2, 1, 128, 32, 32, 32}});  // in place
+    expect_exact_on_stream(Problem{FLASHWRIGHT_F32, {1, 2, 1, 5, 37, 20, 11}, causal()});
+    expect_exact_on_stream(Problem{FLASHWRIGHT_F32, {2, 1, 1, 7, 41, 64, 64}, lengths()});
+    expect_exact_on_stream(Problem{FLASHWRIGHT_F32, {1, 1, 1, 3, 21, 128, 100}});
+    expect_exact_on_stream(Problem{FLASHWRIGHT_F32, {1, 2, 2, 3, 0, 8, 8}});
     for (const Form form :
          {Form::sequence_major, Form::transposed, Form::channel_gap, Form::row_gap, Form::reversed, Form::odd_ones}) {
         expect_exact_on_stream(
-            {FLASHWRIGHT_F32, {2, 2, 1, 3, 5, 6, 7}, {}, {form, form, form, form, Place::margins, 2}});
+            Problem{FLASHWRIGHT_F32, {2, 2, 1, 3, 5, 6, 7}, {}, {form, form, form, form, Place::margins, 2}});
     }
+}
+
+TEST_F(StreamValues, BackwardIsExact) {
+    expect_exact_on_stream(gradient_problem({1, 4, 2, 5, 37, 20, 11}, causal()));
+    expect_exact_on_stream(gradient_problem({2, 1, 1, 7, 41, 64, 64}, lengths()));
+    expect_exact_on_stream(gradient_problem({1, 1, 1, 3, 21, 128, 100}));
+    for (const Shape &no_pairs : {Shape{1, 2, 1, 3, 0, 8, 8}, Shape{1, 2, 1, 0, 4, 8, 8}, Shape{1, 0, 1, 3, 4, 8, 8}}) {
+        expect_exact_on_stream(gradient_problem(no_pairs));
+    }
+    for (const Form form : {Form::transposed, Form::reversed}) {
+        expect_exact_on_stream(gradient_problem({2, 2, 1, 3, 5, 6, 7}, {}, {form, form, form, form, Place::margins, 2},
+                                                {form, form, form, form}));
+    }
+}
+
+TEST_F(StreamValues, EveryTermIsTaken) {
+    for (const bool finite : {true, false}) {
+        expect_exact_on_stream(Problem(FLASHWRIGHT_F32, {2, 4, 2, 7, 21, 20, 11}, everything()), finite);
+    }
+    expect_exact_on_stream(gradient_problem({2, 4, 2, 7, 21, 20, 11}, everything()), false);
+    const Options broadcast = options_with([](Options &o) {
+        o.bias = Coverage{false, true, false}, o.mask = Coverage{true, false, true}, o.alibi = true;
+    });
+    expect_exact_on_stream(Problem(FLASHWRIGHT_F32, {2, 2, 1, 5, 19, 6, 7}, broadcast));
+    expect_exact_on_stream(gradient_problem({2, 2, 1, 5, 19, 6, 7}, broadcast));
 }
 
 // Tensors are filled and read by pointer between calls: each call sees what they hold then.
