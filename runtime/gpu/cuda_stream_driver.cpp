@@ -2,6 +2,7 @@
 #include <HalideRuntimeCuda.h>
 
 #include <cstdio>
+#include <cstring>
 #include <mutex>
 
 #include "device.h"
@@ -22,6 +23,7 @@ struct Driver {
     Result (*get_current)(void **context);
     Result (*push)(void *context);
     Result (*pop)(void **context);
+    Result (*is_capturing)(void *stream, int *status);
     Result (*allocate)(std::uint64_t *address, std::size_t bytes, void *stream);
     Result (*deallocate)(std::uint64_t address, void *stream);
     Result (*send)(std::uint64_t address, const void *host, std::size_t bytes, void *stream);
@@ -30,6 +32,7 @@ struct Driver {
 
 halide_cuda_acquire_context_t other_acquire = nullptr;
 halide_cuda_get_stream_t other_get_stream = nullptr;
+halide_load_library_t other_load_library = nullptr;
 
 int acquire_context(void *user_context, void **context, bool create) {
     const GpuStream *stream = DeviceCall::stream_of(user_context);
@@ -48,7 +51,14 @@ int get_stream(void *user_context, void *context, void **stream) {
     return halide_error_code_success;
 }
 
+// Halide's runtime knows the name that belongs to development files alone; a driver has the other.
+void *load_library(const char *name) {
+    void *library = other_load_library(name);
+    return library == nullptr && std::strcmp(name, "libcuda.so") == 0 ? other_load_library("libcuda.so.1") : library;
+}
+
 void install() {
+    other_load_library = halide_set_custom_load_library(load_library);
     other_acquire = halide_set_cuda_acquire_context(acquire_context);
     other_get_stream = halide_set_cuda_get_stream(get_stream);
 }
@@ -67,9 +77,9 @@ bool load(void *call, const char *name, Function *function) {
 
 bool load(void *call, Driver *driver) {
     return load(call, "cuCtxGetCurrent", &driver->get_current) && load(call, "cuCtxPushCurrent_v2", &driver->push) &&
-           load(call, "cuCtxPopCurrent_v2", &driver->pop) && load(call, "cuMemAllocAsync", &driver->allocate) &&
-           load(call, "cuMemFreeAsync", &driver->deallocate) && load(call, "cuMemcpyHtoDAsync_v2", &driver->send) &&
-           load(call, "cuGetErrorName", &driver->error_name);
+           load(call, "cuCtxPopCurrent_v2", &driver->pop) && load(call, "cuStreamIsCapturing", &driver->is_capturing) &&
+           load(call, "cuMemAllocAsync", &driver->allocate) && load(call, "cuMemFreeAsync", &driver->deallocate) &&
+           load(call, "cuMemcpyHtoDAsync_v2", &driver->send) && load(call, "cuGetErrorName", &driver->error_name);
 }
 
 // NULL where there is none; the call has the reason.
@@ -98,15 +108,28 @@ int current_context(void *call, void **context) {
     return check(call, *driver, driver->get_current(context), "cuCtxGetCurrent");
 }
 
-int enter(void *call) {
-    const Driver *driver = find_driver(call);
-    if (driver == nullptr) return halide_error_code_symbol_not_found;
-    return check(call, *driver, driver->push(DeviceCall::stream_of(call)->context), "cuCtxPushCurrent");
-}
-
 void leave(void *call) {
     void *context;
     find_driver(call)->pop(&context);
+}
+
+// A graph would copy again from host memory that is gone.
+int refuse_capture(void *call, const Driver &driver) {
+    int capturing = 0;
+    const int result = check(call, driver, driver.is_capturing(stream_of(call), &capturing), "cuStreamIsCapturing");
+    if (result != halide_error_code_success || capturing == 0) return result;
+    keep(call, "the stream is being captured into a graph");
+    return halide_error_code_gpu_device_error;
+}
+
+int enter(void *call) {
+    const Driver *driver = find_driver(call);
+    if (driver == nullptr) return halide_error_code_symbol_not_found;
+    int result = check(call, *driver, driver->push(DeviceCall::stream_of(call)->context), "cuCtxPushCurrent");
+    if (result != halide_error_code_success) return result;
+    result = refuse_capture(call, *driver);
+    if (result != halide_error_code_success) leave(call);
+    return result;
 }
 
 int allocate(void *call, std::size_t bytes, std::uint64_t *address) {

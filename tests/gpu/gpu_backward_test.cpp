@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 namespace flashwright::test {
 namespace {
@@ -158,6 +159,33 @@ TEST_F(GpuBackward, GarbageStaysWithThoseThatSeeIt) {
     }
 }
 
+// Nor does it leave its batch entry, or the heads that share keys with it.
+TEST_F(GpuBackward, GarbageStaysInItsHeads) {
+    for (const Options &options : {causal_top_left(), everything()}) {
+        for (const bool of_key : {true, false}) {
+            GradientProblem problem = gpu_problem({2, 4, 2, 40, 45, 16, 16}, options);
+            SCOPED_TRACE(problem.describe() + (of_key ? " v" : " dout"));
+            Tensor &tensor = of_key ? problem.forward.v : problem.dout;
+            for (std::int64_t row = 0; row < 40; row++) tensor.set({1, 1, row, 3}, kNaN);
+            ASSERT_TRUE(is_ok(run_on_gpu(problem)));
+            const ExactGradient exact = exact_backward(problem.forward, problem.dout.values());
+            expect_same_garbage(problem.dq, exact.dq);
+            expect_same_garbage(problem.dk, exact.dk);
+            expect_same_garbage(problem.dv, exact.dv);
+        }
+    }
+}
+
+TEST_F(GpuBackward, KeysThatAMaskHidesMayHoldAnything) {
+    for (const double garbage : {kNaN, kInfinity}) {
+        GradientProblem problem =
+            gpu_problem({1, 2, 1, 70, 65, 8, 8}, options_with([](Options &o) { o.mask = Coverage{}; }));
+        problem.forward.mask.assign([](std::int64_t n) { return n % 65 != 30; });
+        set_row(problem.forward.k, 30, garbage), set_row(problem.forward.v, 30, garbage);
+        check_on_gpu(problem);
+    }
+}
+
 TEST_F(GpuBackward, RowThatSeesNothing) {
     Options options;
     options.mask = Coverage{};
@@ -209,6 +237,30 @@ TEST_F(GpuBackward, TheSameBytesEveryTime) {
             EXPECT_EQ(problem.output_bytes(), first);
         }
     }
+}
+
+// Shapes and options of their own, forward and backward in turn.
+TEST_F(GpuBackward, FromSeveralThreadsAtOnce) {
+    constexpr int kThreads = 4, kRounds = 3;
+    const Options options[kThreads] = {{}, causal_top_left(), everything(), {}};
+    std::vector<std::thread> threads;
+    for (int n = 0; n < kThreads; n++) {
+        threads.emplace_back([n, &options = options[n]] {
+            GradientProblem problem = gpu_problem({1, 2, 1, 70 + 9 * n, 60 + 20 * n, 8 + 17 * n, 8 + 17 * n}, options);
+            const ExactGradient exact = [&] {
+                EXPECT_TRUE(is_ok(run(problem.forward)));
+                return exact_backward(problem.forward, problem.dout.values());
+            }();
+            for (int round = 0; round < kRounds; round++) {
+                problem.forward.poison_outputs();
+                const flashwright_forward_args args = problem.forward.args();
+                EXPECT_TRUE(is_ok(flashwright_gpu_forward(&args, backend(), nullptr)));
+                EXPECT_TRUE(is_ok(run_backward_on_gpu(problem)));
+                EXPECT_TRUE(gradients_match(problem, exact)) << problem.describe();
+            }
+        });
+    }
+    for (std::thread &thread : threads) thread.join();
 }
 
 TEST(GpuBackwardRefusals, NameWhatWasExpected) {

@@ -90,8 +90,8 @@ FLASHWRIGHT_API flashwright_status flashwright_gpu_forward_on_stream(const flash
  * All inputs are copied on the device into the kernels' layout, and all gradients out of it.
  * @param args As for flashwright_gpu_backward.
  * @param stream Where it runs.
- * @param[out] kernel On success the name of the attention kernel that was enqueued; may be NULL, and is left alone where
- *     there are no pairs of rows and keys.
+ * @param[out] kernel On success the name of the attention kernel that was enqueued; may be NULL, and is left alone
+ * where there are no pairs of rows and keys.
  * @return As flashwright_gpu_backward for what the host can see. After FLASHWRIGHT_DEVICE_ERROR and
  *     FLASHWRIGHT_OUT_OF_MEMORY the gradients hold what they held, unless the driver refused to copy one when others
  *     were written.

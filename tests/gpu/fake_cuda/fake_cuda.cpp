@@ -247,6 +247,13 @@ Result cuCtxPopCurrent_v2(void **context) {
 
 Result cuCtxSynchronize() { return enter_context({"cuCtxSynchronize", nullptr}); }
 Result cuStreamSynchronize(void *stream) { return enter_context({"cuStreamSynchronize", nullptr, stream}); }
+
+Result cuStreamIsCapturing(void *stream, int *status) {
+    const Result result = enter_context({"cuStreamIsCapturing", nullptr, stream});
+    *status = stream == fake_cuda::kCapturedStream ? 1 : 0;
+    return result;
+}
+
 Result cuProfilerStop() { return enter("cuProfilerStop"); }
 Result cuPointerGetAttribute(void *, int, std::uint64_t) { return enter("cuPointerGetAttribute"); }
 

@@ -1,4 +1,4 @@
-// A CUDA driver for tests, libcuda.so, without a device: its memory is the host's, streams and contexts are handles
+// A CUDA driver for tests, libcuda.so.1, without a device: its memory is the host's, streams and contexts are handles
 // that it does not look at, and it writes down every call. Kernels do nothing, or are run by the interpreter of
 // tests/gpu/ptx where FAKE_CUDA_INTERPRETER is its command.
 #pragma once
@@ -20,6 +20,9 @@ struct Call {
     std::vector<std::uint64_t> args = {};  // of a launch, as bits
     std::thread::id thread = std::this_thread::get_id();
 };
+
+// The one that is being captured into a graph.
+inline void *const kCapturedStream = reinterpret_cast<void *>(0x6000);
 
 std::vector<Call> calls();
 // Forgets calls and failures.

@@ -134,6 +134,18 @@ TEST_F(StreamForward, RefusalsNameWhatWasExpected) {
                    {"stream", "NULL"});
 }
 
+TEST_F(StreamForward, NoGraphIsCaptured) {
+    const Context context;
+    Problem problem(FLASHWRIGHT_F32, kShape);
+    const flashwright_forward_args args = problem.args();
+    const flashwright_gpu_stream stream = on(context, fake_cuda::kCapturedStream);
+    fake_cuda::reset();
+    expect_message(flashwright_gpu_forward_on_stream(&args, &stream, nullptr), FLASHWRIGHT_DEVICE_ERROR,
+                   {"stream", "captured"});
+    EXPECT_EQ(fake_cuda::calls().size(), 2U);
+    EXPECT_EQ(fake_cuda::context_depth(), 1U);
+}
+
 TEST_F(StreamForward, NothingToDoAsksNothingOfTheDriver) {
     const Context context;
     const flashwright_gpu_stream stream = on(context);
