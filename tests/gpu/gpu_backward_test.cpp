@@ -1,7 +1,7 @@
 // Every backward kernel of a backend over shapes with tails, options and layouts, against the gradient of exact
 // attention.
+#include "gpu_problem.h"
 #include "gpu_test.h"
-#include "support/gradient.h"
 #include "support/options.h"
 #include "support/random_problem.h"
 
@@ -18,14 +18,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Options causal_top_left() {
     return options_with([](Options &o) { o.causal = true; });
-}
-
-// A problem as a GPU takes it: without the gradient of a bias.
-GradientProblem gpu_problem(const Shape &shape, const Options &options = {}, const Layout &layout = {},
-                            const GradientLayout &gradients = {}) {
-    GradientProblem problem(FLASHWRIGHT_F32, shape, options, layout, gradients);
-    problem.dbias = Tensor();
-    return problem;
 }
 
 flashwright_status run_backward_on_gpu(GradientProblem &problem, const char **kernel = nullptr) {

@@ -215,7 +215,11 @@ Result cuCtxCreate_v2(void **context, unsigned, int) {
     return kSuccess;
 }
 
-Result cuCtxDestroy_v2(void *) { return enter("cuCtxDestroy"); }
+Result cuCtxDestroy_v2(void *context) {
+    const Result result = enter("cuCtxDestroy");
+    if (result == kSuccess && current() == context) contexts.pop_back();
+    return result;
+}
 
 Result cuCtxGetApiVersion(void *, unsigned *version) {
     *version = 12000;
@@ -247,6 +251,17 @@ Result cuCtxPopCurrent_v2(void **context) {
 
 Result cuCtxSynchronize() { return enter_context({"cuCtxSynchronize", nullptr}); }
 Result cuStreamSynchronize(void *stream) { return enter_context({"cuStreamSynchronize", nullptr, stream}); }
+
+Result cuStreamCreate(void **stream, unsigned) {
+    const Result result = enter_context({"cuStreamCreate", nullptr});
+    if (result == kSuccess) *stream = new char;
+    return result;
+}
+
+Result cuStreamDestroy_v2(void *stream) {
+    delete static_cast<char *>(stream);
+    return enter_context({"cuStreamDestroy", nullptr, stream});
+}
 
 Result cuStreamIsCapturing(void *stream, int *status) {
     const Result result = enter_context({"cuStreamIsCapturing", nullptr, stream});

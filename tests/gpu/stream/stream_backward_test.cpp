@@ -14,9 +14,9 @@ TEST_F(StreamBackward, EnqueuesAndSendsNoTensor) {
     const Context context;
     const flashwright_gpu_stream stream = on(context);
     for (const bool with_terms : {true, false}) {
-        GradientProblem problem = gradient_problem(kShape, with_terms ? everything() : Options{});
+        GradientProblem problem = gpu_problem(kShape, with_terms ? everything() : Options{});
         DeviceMemory memory;
-        const flashwright_backward_args args = on_device(problem, memory);
+        const flashwright_backward_args args = memory.arguments(problem);
         fake_cuda::reset();
         const char *kernel = nullptr;
         ASSERT_TRUE(is_ok(flashwright_gpu_backward_on_stream(&args, &stream, &kernel)));
@@ -59,8 +59,8 @@ TEST_F(StreamBackward, RefusalsNameWhatWasExpected) {
 
 TEST_F(StreamBackward, EveryFailureOfTheDriverBecomesAStatus) {
     expect_every_failure_is_a_status(14, [](const flashwright_gpu_stream &stream, DeviceMemory &memory) {
-        const auto problem = std::make_shared<GradientProblem>(gradient_problem(kShape, everything()));
-        const flashwright_backward_args args = on_device(*problem, memory);
+        const auto problem = std::make_shared<GradientProblem>(gpu_problem(kShape, everything()));
+        const flashwright_backward_args args = memory.arguments(*problem);
         return [args, stream, problem] {  // which args point into
             return flashwright_gpu_backward_on_stream(&args, &stream, nullptr);
         };

@@ -26,7 +26,7 @@ TEST_F(StreamForward, EnqueuesAndSendsNoTensor) {
     const Context context;
     Problem problem(FLASHWRIGHT_F32, kShape, everything());
     DeviceMemory memory;
-    const flashwright_forward_args args = on_device(problem, memory);
+    const flashwright_forward_args args = memory.arguments(problem);
     const flashwright_gpu_stream stream = on(context);
     fake_cuda::reset();
     ASSERT_TRUE(is_ok(flashwright_gpu_forward_on_stream(&args, &stream, nullptr)));
@@ -42,7 +42,7 @@ TEST_F(StreamForward, TakesDenseTensorsOfWholeTilesInPlace) {
     const auto launches = [&](const Shape &shape, const Options &options, const Layout &layout, std::int64_t offset) {
         Problem problem(FLASHWRIGHT_F32, shape, options, layout);
         DeviceMemory memory;
-        flashwright_forward_args args = on_device(problem, memory);
+        flashwright_forward_args args = memory.arguments(problem);
         args.q.data = static_cast<float *>(args.q.data) + offset;
         fake_cuda::reset();
         EXPECT_TRUE(is_ok(flashwright_gpu_forward_on_stream(&args, &stream, nullptr)));
@@ -70,7 +70,7 @@ TEST_F(StreamForward, FiniteIsTheCallersWord) {
     const Context context;
     Problem problem(FLASHWRIGHT_F32, kShape);
     DeviceMemory memory;
-    const flashwright_forward_args args = on_device(problem, memory);
+    const flashwright_forward_args args = memory.arguments(problem);
     const char *kernel = nullptr;
     flashwright_gpu_stream stream = on(context);
     ASSERT_TRUE(is_ok(flashwright_gpu_forward_on_stream(&args, &stream, &kernel)));
@@ -85,7 +85,7 @@ TEST_F(StreamForward, DefaultsAreTheCurrentContextAndItsStream) {
     const Context context;
     Problem problem(FLASHWRIGHT_F32, kShape);
     DeviceMemory memory;
-    const flashwright_forward_args args = on_device(problem, memory);
+    const flashwright_forward_args args = memory.arguments(problem);
     const flashwright_gpu_stream stream{"cuda", nullptr, nullptr, 1};
     fake_cuda::reset();
     ASSERT_TRUE(is_ok(flashwright_gpu_forward_on_stream(&args, &stream, nullptr)));
@@ -161,7 +161,7 @@ TEST_F(StreamForward, NothingToDoAsksNothingOfTheDriver) {
 TEST_F(StreamForward, EveryFailureOfTheDriverBecomesAStatus) {
     expect_every_failure_is_a_status(8, [](const flashwright_gpu_stream &stream, DeviceMemory &memory) {
         const auto problem = std::make_shared<Problem>(FLASHWRIGHT_F32, kShape, everything());
-        const flashwright_forward_args args = on_device(*problem, memory);
+        const flashwright_forward_args args = memory.arguments(*problem);
         return [args, stream, problem] {  // which args point into
             return flashwright_gpu_forward_on_stream(&args, &stream, nullptr);
         };

@@ -22,7 +22,7 @@ TEST_F(StreamThreads, EachKeepsItsStream) {
             const flashwright_gpu_stream stream = on(context, of.stream);
             Problem problem(FLASHWRIGHT_F32, {2, 4, 2, 37, 50, 20, 11});
             DeviceMemory memory;
-            const flashwright_forward_args args = on_device(problem, memory);
+            const flashwright_forward_args args = memory.arguments(problem);
             for (int call = 0; call < kCalls; ++call) {
                 EXPECT_TRUE(is_ok(flashwright_gpu_forward_on_stream(&args, &stream, nullptr)));
                 // A call on host memory between them has the runtime's own context and stream.

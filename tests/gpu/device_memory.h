@@ -1,7 +1,7 @@
-// Tensors of a test moved to the fake driver's device memory, gaps between their elements too.
+// Contexts, streams and device memory by the functions of libcuda.so.1, be it a driver's or the fake one.
 #pragma once
 
-#include "fake_cuda/fake_cuda.h"
+#include "gpu_problem.h"
 
 #include <flashwright/flashwright_gpu.h>
 
@@ -24,7 +24,21 @@ class Context {
     void *handle_ = nullptr;
 };
 
-// With a context that is current.
+// Of the context that is current.
+class Stream {
+ public:
+    Stream();
+    Stream(const Stream &) = delete;
+    Stream &operator=(const Stream &) = delete;
+    ~Stream();
+    void *handle() const { return handle_; }
+    void wait() const;
+
+ private:
+    void *handle_ = nullptr;
+};
+
+// Tensors moved there, gaps between their elements too. With a context that is current.
 class DeviceMemory {
  public:
     DeviceMemory() = default;
@@ -35,6 +49,9 @@ class DeviceMemory {
     // Where the tensor is in device memory, with what it holds; a tensor that is not given or is empty stays as it is.
     flashwright_tensor move(const flashwright_tensor &tensor);
     const flashwright_tensor *move(const flashwright_tensor *tensor);
+    // The arguments of a problem with its tensors moved.
+    flashwright_forward_args arguments(Problem &problem);
+    flashwright_backward_args arguments(GradientProblem &problem);
     // All of them to where they came from.
     void bring_back() const;
     std::size_t largest() const;  // tensor, in bytes
