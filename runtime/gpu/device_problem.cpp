@@ -47,22 +47,38 @@ KeyRange key_range(const ForwardProblem &p, std::int64_t batch) {
     return range;
 }
 
-flashwright_status allocate_repeated(const ForwardProblem &p, const StridedTensor &view, halide_type_t type,
+namespace {
+
+flashwright_status describe_repeated(const ForwardProblem &p, const StridedTensor &view, halide_type_t type,
                                      std::int64_t keys, std::int64_t rows, DeviceTensor *tensor) {
     unsigned repeated = 0;
     for (const auto &[axis, bit] : {std::pair{kRow, 1U}, {kHead, 2U}, {kBatch, 3U}}) {
         if (!view.given || view.shape[axis] == 1) repeated |= 1U << bit;
     }
-    return tensor->allocate(view.given ? view.name : "bias", type, {keys, rows, p.heads, p.batch}, repeated);
+    return tensor->describe(view.given ? view.name : "bias", type, {keys, rows, p.heads, p.batch}, repeated);
 }
 
-void pack_pairs(const ForwardProblem &p, const DeviceTensor &bias, const DeviceTensor &mask, std::int64_t keys) {
-    if (p.bias.given) pack<float>(p, p.bias, bias);
-    if (p.mask.given) {
-        pack<std::uint8_t>(p, p.mask, mask);
-    } else {
-        std::fill_n(mask.data<std::uint8_t>(), keys, std::uint8_t{1});
+}  // namespace
+
+flashwright_status describe_pairs(const ForwardProblem &p, std::int64_t keys, std::int64_t rows, DeviceTensor *bias,
+                                  DeviceTensor *mask) {
+    const flashwright_status status = describe_repeated(p, p.bias, halide_type_of<float>(), keys, rows, bias);
+    return failed(status) ? status : describe_repeated(p, p.mask, halide_type_of<std::uint8_t>(), keys, rows, mask);
+}
+
+flashwright_status allocate_absent(const ForwardProblem &p, std::int64_t keys, DeviceTensor *bias, DeviceTensor *mask) {
+    flashwright_status status = ok_status();
+    if (!p.bias.given) status = bias->allocate();
+    if (!failed(status) && !p.mask.given) {
+        status = mask->allocate();
+        if (!failed(status)) std::fill_n(mask->data<std::uint8_t>(), keys, std::uint8_t{1});
     }
+    return status;
+}
+
+void pack_pairs(const ForwardProblem &p, const DeviceTensor &bias, const DeviceTensor &mask) {
+    if (p.bias.given) pack<float>(p, p.bias, bias);
+    if (p.mask.given) pack<std::uint8_t>(p, p.mask, mask);
 }
 
 }  // namespace flashwright

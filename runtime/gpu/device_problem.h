@@ -60,10 +60,13 @@ bool all_finite(const ForwardProblem &problem, const StridedTensor &view, bool k
 // Which keys a row of the batch entry sees.
 KeyRange key_range(const ForwardProblem &problem, std::int64_t batch);
 
-// Space for a bias or a mask, [key, row, head, batch], which hold the axes that they repeat once; one that is not given
-// is one row for all.
-flashwright_status allocate_repeated(const ForwardProblem &problem, const StridedTensor &view, halide_type_t type,
-                                     std::int64_t keys, std::int64_t rows, DeviceTensor *tensor);
+// Bias and mask, [key, row, head, batch], which hold the axes that they repeat once; one that is not given is one row
+// for all.
+flashwright_status describe_pairs(const ForwardProblem &problem, std::int64_t keys, std::int64_t rows,
+                                  DeviceTensor *bias, DeviceTensor *mask);
+// Host memory for those that are not given, with what stands for them.
+flashwright_status allocate_absent(const ForwardProblem &problem, std::int64_t keys, DeviceTensor *bias,
+                                   DeviceTensor *mask);
 
 // Copies what the view has into each row, from a channel on. `keys_only`: no keys past a batch entry's length.
 template <typename T>
@@ -80,7 +83,7 @@ void pack(const ForwardProblem &problem, const StridedTensor &view, const Device
     }
 }
 
-// Bias and mask, or what stands for one that is not given.
-void pack_pairs(const ForwardProblem &problem, const DeviceTensor &bias, const DeviceTensor &mask, std::int64_t keys);
+// Those of bias and mask that are given.
+void pack_pairs(const ForwardProblem &problem, const DeviceTensor &bias, const DeviceTensor &mask);
 
 }  // namespace flashwright

@@ -10,6 +10,7 @@
 #include "kernel_choice.h"
 #include "run_call.h"
 #include "status.h"
+#include "stream_backward_call.h"
 
 namespace flashwright {
 namespace {
@@ -30,6 +31,27 @@ void fill_zeros(const BackwardProblem &problem) {
     }
 }
 
+// There are no pairs: gradients of 0.
+flashwright_status fill_zeros_on_stream(const BackwardProblem &problem, const GpuDevice &device,
+                                        const GpuStream &stream) {
+    DeviceCall call(device.backend, &stream);
+    StreamMemory memory(device, call.context());
+    DeviceTensor none(call.context());  // rows that exist
+    flashwright_status status =
+        none.allocate("q", halide_type_of<std::int32_t>(), {std::max<std::int64_t>(problem.forward.batch, 1)});
+    for (const StridedTensor *gradient : {&problem.dq, &problem.dk, &problem.dv}) {
+        if (!failed(status)) status = check_device_strides(*gradient);
+    }
+    if (failed(status) || problem.nothing_to_write()) return status;
+    memory.add(&none);
+    status = call.status(memory.enter());
+    if (!failed(status)) status = call.status(memory.allocate());
+    for (const StridedTensor *gradient : {&problem.dq, &problem.dk, &problem.dv}) {
+        if (!failed(status)) status = call.status(memory.copy(*gradient, *gradient, &none));
+    }
+    return status;
+}
+
 // Beside what forward checks.
 flashwright_status check_gradient_supported(const BackwardProblem &problem, const char *backend) {
     const std::int64_t groups = problem.forward.batch * problem.forward.heads_kv;
@@ -44,13 +66,23 @@ flashwright_status check_gradient_supported(const BackwardProblem &problem, cons
     return ok_status();
 }
 
-flashwright_status run_backward(const BackwardProblem &problem, const char *backend, const char **name) {
-    const ForwardProblem &p = problem.forward;
-    const GpuGradientKernel *kernel =
-        find_kernel(kGpuGradientKernels, kGpuGradientKernelCount, backend, std::max(p.head_dim, p.head_dim_v),
-                    attention_request(Op::backward, p).terms, finite(problem));
-    return run_call<GpuBackwardCall>(problem, kernel, backend, name);
+flashwright_status check_backward(const flashwright_backward_args *args, const char *backend,
+                                  BackwardProblem *problem) {
+    flashwright_status status = validate_backward(args, true, problem);
+    if (!failed(status)) {
+        status =
+            check_supported(problem->forward, backend, widest(kGpuGradientKernels, kGpuGradientKernelCount, backend));
+    }
+    return failed(status) ? status : check_gradient_supported(*problem, backend);
 }
+
+const GpuGradientKernel *find_backward(const BackwardProblem &problem, const char *backend, bool finite) {
+    const ForwardProblem &p = problem.forward;
+    return find_kernel(kGpuGradientKernels, kGpuGradientKernelCount, backend, std::max(p.head_dim, p.head_dim_v),
+                       attention_request(Op::backward, p).terms, finite);
+}
+
+bool no_pairs(const ForwardProblem &p) { return p.batch == 0 || p.heads == 0 || p.seqlen_q == 0 || p.seqlen_k == 0; }
 
 }  // namespace
 }  // namespace flashwright
@@ -60,18 +92,26 @@ using namespace flashwright;
 flashwright_status flashwright_gpu_backward(const flashwright_backward_args *args, const char *backend,
                                             const char **kernel) {
     BackwardProblem problem;
-    const ForwardProblem &p = problem.forward;
-    const halide_device_interface_t *device = nullptr;
+    const GpuDevice *device = nullptr;
     flashwright_status status = find_backend(backend, &device);
-    if (!failed(status)) status = validate_backward(args, true, &problem);
-    if (!failed(status)) {
-        status = check_supported(p, backend, widest(kGpuGradientKernels, kGpuGradientKernelCount, backend));
-    }
-    if (!failed(status)) status = check_gradient_supported(problem, backend);
+    if (!failed(status)) status = check_backward(args, backend, &problem);
     if (failed(status)) return status;
-    if (p.batch == 0 || p.heads == 0 || p.seqlen_q == 0 || p.seqlen_k == 0) {
+    if (no_pairs(problem.forward)) {
         fill_zeros(problem);
         return status;
     }
-    return run_backward(problem, backend, kernel);
+    return run_call<GpuBackwardCall>(problem, find_backward(problem, backend, finite(problem)), backend, kernel);
+}
+
+flashwright_status flashwright_gpu_backward_on_stream(const flashwright_backward_args *args,
+                                                      const flashwright_gpu_stream *stream, const char **kernel) {
+    BackwardProblem problem;
+    const GpuDevice *device = nullptr;
+    GpuStream where;
+    flashwright_status status = find_stream(stream, &device, &where);
+    if (!failed(status)) status = check_backward(args, stream->backend, &problem);
+    if (failed(status)) return status;
+    if (no_pairs(problem.forward)) return fill_zeros_on_stream(problem, *device, where);
+    return run_on_stream<StreamBackwardCall>(problem, find_backward(problem, stream->backend, stream->finite != 0),
+                                             *device, where, kernel);
 }

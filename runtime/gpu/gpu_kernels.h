@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "../../schedules/gpu_tiles.h"
+#include "gpu_stream_driver.h"
 #include "kernel_abi.h"
 
 struct halide_buffer_t;
@@ -50,9 +51,29 @@ struct GpuGradientKernel : GpuKernelRange {
     Pass passes[3];
 };
 
+// What prepares tensors on the device and brings results to the caller's.
+struct GpuStreamKernels {
+    // See generators/gpu/copy_gpu_generator.cpp.
+    using Copy = int (*)(const void *user_context, halide_buffer_t *from, halide_buffer_t *rows, halide_buffer_t *to);
+    // See generators/gpu/gradient_rows_gpu_generator.cpp.
+    using Columns = int (*)(const void *user_context, halide_buffer_t *lo_offset, halide_buffer_t *hi_offset,
+                            halide_buffer_t *count, halide_buffer_t *other_count, halide_buffer_t *lse,
+                            halide_buffer_t *out, halide_buffer_t *dout, halide_buffer_t *columns);
+    using Terms = int (*)(const void *user_context, halide_buffer_t *alibi_slopes, halide_buffer_t *diagonal,
+                          halide_buffer_t *count, std::int32_t keys, std::int32_t heads_kv, std::int32_t bias_row,
+                          std::int32_t bias_head, std::int32_t bias_batch, std::int32_t mask_row,
+                          std::int32_t mask_head, std::int32_t mask_batch, halide_buffer_t *quantities);
+
+    Copy copy_f32, copy_bool;
+    Columns columns_of_rows, columns_of_keys;
+    Terms terms;
+};
+
 struct GpuDevice {
     const char *backend;
     const halide_device_interface_t *(*interface)();
+    const GpuStreamDriver *streams;   // NULL: no tensors in device memory
+    GpuStreamKernels stream_kernels;  // with streams
 };
 extern const GpuDevice kGpuDevices[];
 extern const int kGpuDeviceCount;

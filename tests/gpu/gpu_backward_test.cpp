@@ -1,13 +1,14 @@
 // Every backward kernel of a backend over shapes with tails, options and layouts, against the gradient of exact
 // attention.
+#include "gpu_problem.h"
 #include "gpu_test.h"
-#include "support/gradient.h"
 #include "support/options.h"
 #include "support/random_problem.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 namespace flashwright::test {
 namespace {
@@ -17,14 +18,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Options causal_top_left() {
     return options_with([](Options &o) { o.causal = true; });
-}
-
-// A problem as a GPU takes it: without the gradient of a bias.
-GradientProblem gpu_problem(const Shape &shape, const Options &options = {}, const Layout &layout = {},
-                            const GradientLayout &gradients = {}) {
-    GradientProblem problem(FLASHWRIGHT_F32, shape, options, layout, gradients);
-    problem.dbias = Tensor();
-    return problem;
 }
 
 flashwright_status run_backward_on_gpu(GradientProblem &problem, const char **kernel = nullptr) {
@@ -158,6 +151,33 @@ TEST_F(GpuBackward, GarbageStaysWithThoseThatSeeIt) {
     }
 }
 
+// Nor does it leave its batch entry, or the heads that share keys with it.
+TEST_F(GpuBackward, GarbageStaysInItsHeads) {
+    for (const Options &options : {causal_top_left(), everything()}) {
+        for (const bool of_key : {true, false}) {
+            GradientProblem problem = gpu_problem({2, 4, 2, 40, 45, 16, 16}, options);
+            SCOPED_TRACE(problem.describe() + (of_key ? " v" : " dout"));
+            Tensor &tensor = of_key ? problem.forward.v : problem.dout;
+            for (std::int64_t row = 0; row < 40; row++) tensor.set({1, 1, row, 3}, kNaN);
+            ASSERT_TRUE(is_ok(run_on_gpu(problem)));
+            const ExactGradient exact = exact_backward(problem.forward, problem.dout.values());
+            expect_same_garbage(problem.dq, exact.dq);
+            expect_same_garbage(problem.dk, exact.dk);
+            expect_same_garbage(problem.dv, exact.dv);
+        }
+    }
+}
+
+TEST_F(GpuBackward, KeysThatAMaskHidesMayHoldAnything) {
+    for (const double garbage : {kNaN, kInfinity}) {
+        GradientProblem problem =
+            gpu_problem({1, 2, 1, 70, 65, 8, 8}, options_with([](Options &o) { o.mask = Coverage{}; }));
+        problem.forward.mask.assign([](std::int64_t n) { return n % 65 != 30; });
+        set_row(problem.forward.k, 30, garbage), set_row(problem.forward.v, 30, garbage);
+        check_on_gpu(problem);
+    }
+}
+
 TEST_F(GpuBackward, RowThatSeesNothing) {
     Options options;
     options.mask = Coverage{};
@@ -209,6 +229,30 @@ TEST_F(GpuBackward, TheSameBytesEveryTime) {
             EXPECT_EQ(problem.output_bytes(), first);
         }
     }
+}
+
+// Shapes and options of their own, forward and backward in turn.
+TEST_F(GpuBackward, FromSeveralThreadsAtOnce) {
+    constexpr int kThreads = 4, kRounds = 3;
+    const Options options[kThreads] = {{}, causal_top_left(), everything(), {}};
+    std::vector<std::thread> threads;
+    for (int n = 0; n < kThreads; n++) {
+        threads.emplace_back([n, &options = options[n]] {
+            GradientProblem problem = gpu_problem({1, 2, 1, 70 + 9 * n, 60 + 20 * n, 8 + 17 * n, 8 + 17 * n}, options);
+            const ExactGradient exact = [&] {
+                EXPECT_TRUE(is_ok(run(problem.forward)));
+                return exact_backward(problem.forward, problem.dout.values());
+            }();
+            for (int round = 0; round < kRounds; round++) {
+                problem.forward.poison_outputs();
+                const flashwright_forward_args args = problem.forward.args();
+                EXPECT_TRUE(is_ok(flashwright_gpu_forward(&args, backend(), nullptr)));
+                EXPECT_TRUE(is_ok(run_backward_on_gpu(problem)));
+                EXPECT_TRUE(gradients_match(problem, exact)) << problem.describe();
+            }
+        });
+    }
+    for (std::thread &thread : threads) thread.join();
 }
 
 TEST(GpuBackwardRefusals, NameWhatWasExpected) {

@@ -71,7 +71,7 @@ def run_pass(kernel, names, sums, tiles, head_dim, problem):
     parameters = parameters_of(names, places | scalars)
     for group in range(HEADS_KV):
         for block in range(own // tile):
-            Block(kernel, parameters, memory, tiles["threads"], (block, group)).run()
+            Block(kernel, parameters, memory, (tiles["threads"], 1), (block, group)).run()
     return memory[places["result"] // 4:][:result.size].view(np.float32).reshape(result.shape)
 
 

@@ -55,7 +55,7 @@ def run(kernel, names, tiles, head_dim, q, k, v, scale):
     parameters = parameters_of(names, places | scalars)
     for head in range(HEADS):
         for block in range(rows // tile):
-            Block(kernel, parameters, memory, tiles["threads"], (block, head, 0)).run()
+            Block(kernel, parameters, memory, (tiles["threads"], 1), (block, head, 0)).run()
     result = arrays["result"]
     return memory[places["result"] // 4:][:result.size].view(np.float32).reshape(result.shape)
 

@@ -1,6 +1,6 @@
 """Runs PTX by NumPy: the threads of a block together, one instruction after the other, as far as our kernels use it.
 
-Branches must be taken by all threads or none. Registers of 32 bits are arrays of uint32, one element a thread; memory is an
+Branches must be taken by all threads or none, but for those to the end, where some may go earlier. Registers of 32 bits are arrays of uint32, one element a thread; memory is an
 array of words. Fused multiply-adds round once, by way of double.
 """
 import re
@@ -8,12 +8,12 @@ import re
 import numpy as np
 
 COMPARE = {"lt": np.less, "gt": np.greater, "le": np.less_equal, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
-           "nan": lambda x, y: np.isnan(x) | np.isnan(y)}
+           "neu": np.not_equal, "geu": lambda x, y: ~(x < y), "nan": lambda x, y: np.isnan(x) | np.isnan(y)}
 LOGIC = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert}
 ARITHMETIC = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum, "neg": np.negative,
-              "rem": np.fmod, "rcp": np.reciprocal, "div": lambda x, y: np.trunc(x / y), "fma": lambda x, y, z: x.astype(np.float64) * y + z, "mad": lambda x, y, z: x * y + z,
+              "rem": np.fmod, "abs": np.abs, "rcp": np.reciprocal, "div": lambda x, y: x / y if x.dtype == np.float32 else np.trunc(x / y), "fma": lambda x, y, z: x.astype(np.float64) * y + z, "mad": lambda x, y, z: x * y + z,
               "shl": np.left_shift, "shr": np.right_shift}
-TYPES = {"f32": np.float32, "s32": np.int32, "u32": np.uint32, "b32": np.uint32, "s64": np.int64, "u64": np.uint64, "b64": np.uint64}
+TYPES = {"f32": np.float32, "s32": np.int32, "u32": np.uint32, "b16": np.uint32, "b32": np.uint32, "s64": np.int64, "u64": np.uint64, "b64": np.uint64}
 
 
 def split(text):
@@ -22,10 +22,11 @@ def split(text):
 
 
 class Kernel:
-    """Instructions as (predicate, parts of the opcode, operands), and where labels stand."""
+    """Instructions as (predicate, parts of the opcode, operands), where labels stand, and the types of the parameters."""
 
     def __init__(self, ptx):
         self.instructions, self.labels = [], {}
+        self.parameters = re.findall(r"\.param \.(\w+) ", ptx)
         for line in ptx[ptx.index("\n{"):].splitlines():
             line = line.split("//")[0].strip(" \t;")
             if label := re.match(r"(\$\w+):", line):
@@ -35,13 +36,17 @@ class Kernel:
 
 
 class Block:
-    """One thread block. `parameters` are addresses and scalars in the kernel's order; `memory` is words, at address 0."""
+    """One thread block of so many `threads` along x and y. `parameters` are addresses and scalars in the kernel's order;
+    `memory` is words, at address 0.
+    """
 
     def __init__(self, kernel, parameters, memory, threads, index):
-        self.kernel, self.parameters, self.threads = kernel, parameters, threads
+        self.kernel, self.parameters, self.threads = kernel, parameters, threads[0] * threads[1]
         self.memory = {"global": memory, "shared": np.zeros(1 << 14, np.uint32)}
-        place = np.arange(threads, dtype=np.uint32)
-        self.registers = {"%tid.x": place} | {f"%ctaid.{axis}": np.full(threads, n, np.uint32) for axis, n in zip("xyz", index)}
+        place = np.arange(self.threads, dtype=np.uint32)
+        self.registers = {"%tid.x": place % threads[0], "%tid.y": place // threads[0]}
+        self.registers |= {f"%ctaid.{axis}": np.full(self.threads, n, np.uint32) for axis, n in zip("xyz", index)}
+        self.active = np.ones(self.threads, bool)
 
     def run(self):
         with np.errstate(all="ignore"):
@@ -52,18 +57,29 @@ class Block:
         while self.kernel.instructions[at][1][0] != "ret":
             predicate, opcode, operands = self.kernel.instructions[at]
             at += 1
-            if predicate and not self.all_or_none(predicate):
+            if predicate and not self.all_or_none(predicate, opcode, operands, at):
                 continue
             if opcode[0] == "bra":
                 at = self.kernel.labels[operands[0]]
             elif opcode[0] != "bar":
                 self.step(opcode, operands)
 
-    def all_or_none(self, predicate):
+    def all_or_none(self, predicate, opcode, operands, following):
         taken = self.registers[predicate.strip("!")] ^ predicate.startswith("!")
-        if taken.any() and not taken.all():
+        if opcode[0] == "bra":
+            # Those that part from the others by going to the end are done.
+            if self.at_the_end(self.kernel.labels[operands[0]]):
+                self.active &= ~taken | taken[self.active].all()
+            elif self.at_the_end(following):
+                self.active &= taken | ~taken[self.active].any()
+        mine = taken[self.active]
+        if mine.any() and not mine.all():
             raise ValueError(f"{predicate}: threads of a block part ways")
-        return taken.all()
+        return mine.all()
+
+    def at_the_end(self, at):
+        predicate, opcode, operands = self.kernel.instructions[at]
+        return opcode[0] == "ret" or (opcode[0] == "bra" and not predicate and self.at_the_end(self.kernel.labels[operands[0]]))
 
     def value(self, operand, kind):
         if operand in self.registers:
@@ -85,7 +101,7 @@ class Block:
             self.registers[target] = COMPARE[opcode[1]](x, y)
         elif name == "selp":
             x, y = (self.value(operand, kind) for operand in operands[1:3])
-            self.registers[target] = np.where(self.registers[operands[3]], x, y).view(np.uint32)
+            self.registers[target] = np.where(self.registers[operands[3]], x, y).view(np.uint64 if kind == "b64" else np.uint32)
         elif name == "mov" and target.startswith("{"):
             halves = self.value(operands[1], kind).copy().view(np.uint32).reshape(-1, 2).T
             self.registers.update(zip(split(target.strip("{}")), halves.copy()))
@@ -120,8 +136,14 @@ class Block:
             self.registers[names] = self.parameter(self.parameters[int(re.search(r"_(\d+)]", place)[1])], wide)
             return
         base, _, offset = place.strip("[]").partition("+")
-        word = (self.value(base, "b64").astype(np.int64) + int(offset or 0)) // 4
-        memory = self.memory["shared" if "shared" in opcode else "global"]
+        address = np.where(self.active, self.value(base, "b64").astype(np.int64) + int(offset or 0), 0)
+        memory, word = self.memory["shared" if "shared" in opcode else "global"], address // 4
+        if opcode[-1] == "b8":
+            if load:
+                self.registers[names] = memory.view(np.uint8)[address].astype(np.uint32)
+            else:
+                self.store(memory.view(np.uint8), address, self.value(names, "b16"))
+            return
         for n, name in enumerate(split(names.strip("{}"))):
             if load and wide:
                 pair = np.stack([memory[word + 2 * n], memory[word + 2 * n + 1]], axis=-1)
@@ -129,9 +151,14 @@ class Block:
             elif load:
                 self.registers[name] = memory[word + n].copy()
             elif wide:
-                memory[word + 2 * n], memory[word + 2 * n + 1] = self.registers[name].copy().view(np.uint32).reshape(-1, 2).T
+                halves = self.registers[name].copy().view(np.uint32).reshape(-1, 2)
+                self.store(memory, word + 2 * n, halves[:, 0])
+                self.store(memory, word + 2 * n + 1, halves[:, 1])
             else:
-                memory[word + n] = self.value(name, "b32")
+                self.store(memory, word + n, self.value(name, "b32"))
+
+    def store(self, memory, place, values):
+        memory[place[self.active]] = values[self.active]
 
     def parameter(self, value, wide):
         if isinstance(value, float):
