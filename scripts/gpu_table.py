@@ -86,7 +86,7 @@ def programs(kernels):
     for kernel in kernels:
         head_dim = kernel["head_dim"]
         careful = [] if kernel["finite_values"] else ["careful"]
-        name = "_".join([kernel["op"], *kernel["terms"], "f32", "cuda", f"d{head_dim}", *careful])
+        name = "_".join([kernel["op"], *kernel["terms"], kernel.get("dtype", "f32"), "cuda", f"d{head_dim}", *careful])
         if "tiles" in kernel:
             yield name, kernel["tiles"], head_dim, head_dim + 4
         for sums, tiles in kernel.get("passes", {}).items():

@@ -8,7 +8,7 @@
 namespace flashwright {
 namespace {
 
-constexpr int kLseColumns = 4;  // after the channels of a kernel's result
+constexpr int kLseBytes = 16;  // after the channels of a kernel's result
 
 }  // namespace
 
@@ -21,11 +21,12 @@ GpuForwardCall::GpuForwardCall(const ForwardProblem &problem, const GpuKernel &k
 
 flashwright_status GpuForwardCall::prepare() {
     const halide_type_t f32 = halide_type_of<float>(), i32 = halide_type_of<std::int32_t>();
+    const halide_type_t stored = storage_type(p_.dtype);
     const std::int64_t channels = kernel_.tiles.head_dim, thread_blocks = rows_ / kernel_.tiles.block_q();
-    flashwright_status status = q_.allocate("q", f32, {channels, rows_, p_.heads, p_.batch});
-    if (!failed(status)) status = k_.allocate("k", f32, {channels, keys_, p_.heads_kv, p_.batch});
-    if (!failed(status)) status = v_.allocate("v", f32, {channels, keys_, p_.heads_kv, p_.batch});
-    if (!failed(status)) status = allocate_repeated(p_, p_.bias, f32, keys_, rows_, &bias_);
+    flashwright_status status = q_.allocate("q", stored, {channels, rows_, p_.heads, p_.batch});
+    if (!failed(status)) status = k_.allocate("k", stored, {channels, keys_, p_.heads_kv, p_.batch});
+    if (!failed(status)) status = v_.allocate("v", stored, {channels, keys_, p_.heads_kv, p_.batch});
+    if (!failed(status)) status = allocate_repeated(p_, p_.bias, stored, keys_, rows_, &bias_);
     if (!failed(status)) {
         status = allocate_repeated(p_, p_.mask, halide_type_of<std::uint8_t>(), keys_, rows_, &mask_);
     }
@@ -35,12 +36,12 @@ flashwright_status GpuForwardCall::prepare() {
     }
     if (!failed(status)) status = plan_.allocate("q", i32, {4, thread_blocks, p_.batch});
     if (!failed(status)) {
-        status = result_.allocate("out", f32, {channels + kLseColumns, rows_, p_.heads, p_.batch});
+        status = result_.allocate("out", stored, {channels + kLseBytes / stored.bytes(), rows_, p_.heads, p_.batch});
     }
     if (failed(status)) return status;
-    pack<float>(p_, p_.q, q_);
-    pack<float>(p_, p_.k, k_, true);
-    pack<float>(p_, p_.v, v_, true);
+    pack_elements(p_, p_.q, q_);
+    pack_elements(p_, p_.k, k_, true);
+    pack_elements(p_, p_.v, v_, true);
     pack_pairs(p_, bias_, mask_, keys_);
     for (std::int64_t h = 0; p_.alibi_slopes.given && h < p_.heads; ++h) {
         slopes_.data<float>()[h] = element<float>(p_.alibi_slopes, 0, h, 0, 0);
@@ -80,12 +81,14 @@ void GpuForwardCall::plan_blocks(std::int64_t thread_blocks) {
 }
 
 void GpuForwardCall::deliver_row(std::int64_t b, std::int64_t h, std::int64_t i) const {
-    const float *row = result_.data<float>() + b * result_.stride(3) + h * result_.stride(2) + i * result_.stride(1);
+    const std::int64_t size = p_.out.element_size;
+    const char *row =
+        result_.data<char>() + (b * result_.stride(3) + h * result_.stride(2) + i * result_.stride(1)) * size;
     char *out = p_.out.at(b, h, i);
     for (std::int64_t d = 0; d < p_.head_dim_v; ++d) {
-        std::memcpy(out + d * p_.out.strides[kChannel] * p_.out.element_size, row + d, sizeof *row);
+        std::memcpy(out + d * p_.out.strides[kChannel] * size, row + d * size, static_cast<std::size_t>(size));
     }
-    if (p_.lse.given) std::memcpy(p_.lse.at(b, h, i), row + kernel_.tiles.head_dim, sizeof *row);
+    if (p_.lse.given) std::memcpy(p_.lse.at(b, h, i), row + kernel_.tiles.head_dim * size, sizeof(float));
 }
 
 }  // namespace flashwright

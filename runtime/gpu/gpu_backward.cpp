@@ -47,7 +47,7 @@ flashwright_status check_gradient_supported(const BackwardProblem &problem, cons
 flashwright_status run_backward(const BackwardProblem &problem, const char *backend, const char **name) {
     const ForwardProblem &p = problem.forward;
     const GpuGradientKernel *kernel =
-        find_kernel(kGpuGradientKernels, kGpuGradientKernelCount, backend, std::max(p.head_dim, p.head_dim_v),
+        find_kernel(kGpuGradientKernels, kGpuGradientKernelCount, backend, p.dtype, std::max(p.head_dim, p.head_dim_v),
                     attention_request(Op::backward, p).terms, finite(problem));
     return run_call<GpuBackwardCall>(problem, kernel, backend, name);
 }
@@ -65,7 +65,7 @@ flashwright_status flashwright_gpu_backward(const flashwright_backward_args *arg
     flashwright_status status = find_backend(backend, &device);
     if (!failed(status)) status = validate_backward(args, true, &problem);
     if (!failed(status)) {
-        status = check_supported(p, backend, widest(kGpuGradientKernels, kGpuGradientKernelCount, backend));
+        status = check_supported(p, backend, reach_of(kGpuGradientKernels, kGpuGradientKernelCount, backend, p.dtype));
     }
     if (!failed(status)) status = check_gradient_supported(problem, backend);
     if (failed(status)) return status;

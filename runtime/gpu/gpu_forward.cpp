@@ -15,8 +15,8 @@ namespace {
 flashwright_status run_forward(const ForwardProblem &problem, const char *backend, const char **name) {
     const std::int64_t channels = std::max(problem.head_dim, problem.head_dim_v);
     const GpuKernel *kernel =
-        find_kernel(kGpuKernels, kGpuKernelCount, backend, channels, attention_request(Op::forward, problem).terms,
-                    all_finite(problem, problem.v, true));
+        find_kernel(kGpuKernels, kGpuKernelCount, backend, problem.dtype, channels,
+                    attention_request(Op::forward, problem).terms, all_finite(problem, problem.v, true));
     return run_call<GpuForwardCall>(problem, kernel, backend, name);
 }
 
@@ -51,7 +51,8 @@ flashwright_status flashwright_gpu_forward(const flashwright_forward_args *args,
     const halide_device_interface_t *device = nullptr;
     flashwright_status status = find_backend(backend, &device);
     if (!failed(status)) status = validate_forward(args, true, &problem);
-    if (!failed(status)) status = check_supported(problem, backend, widest(kGpuKernels, kGpuKernelCount, backend));
+    if (!failed(status))
+        status = check_supported(problem, backend, reach_of(kGpuKernels, kGpuKernelCount, backend, problem.dtype));
     if (failed(status)) return status;
     if (problem.batch == 0 || problem.heads == 0 || problem.seqlen_q == 0) return ok_status();
     return run_forward(problem, backend, kernel);

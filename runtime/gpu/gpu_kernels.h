@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "../../schedules/gpu_tiles.h"
+#include "flashwright/flashwright.h"
 #include "kernel_abi.h"
 
 struct halide_buffer_t;
@@ -21,6 +22,7 @@ using GpuForwardKernel = int (*)(const void *user_context, halide_buffer_t *q, h
 // What a kernel takes.
 struct GpuKernelRange {
     const char *name, *backend;
+    flashwright_dtype dtype;
     unsigned terms;      // Terms
     bool finite_values;  // takes only tensors without NaN and infinity: V in forward, Q, K, V and dO in backward
     int head_dim;

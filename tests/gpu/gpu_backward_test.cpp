@@ -220,7 +220,9 @@ TEST(GpuBackwardRefusals, NameWhatWasExpected) {
     const Options biased = options_with([](Options &o) { o.bias = Coverage{}; });
     const Shape shape{1, 1, 1, 2, 2, 8, 8};
     expect_refused({FLASHWRIGHT_F32, shape, biased}, FLASHWRIGHT_UNSUPPORTED, {"dbias", "none", backend()});
-    expect_refused({FLASHWRIGHT_F64, shape}, FLASHWRIGHT_UNSUPPORTED, {"q", "f32", "f64", backend()});
+    for (const auto &[dtype, name] : {std::pair{FLASHWRIGHT_F64, "f64"}, {FLASHWRIGHT_F16, "f16"}}) {
+        expect_refused({dtype, shape}, FLASHWRIGHT_UNSUPPORTED, {"q", "expected dtype f32, all", name, backend()});
+    }
     expect_refused({FLASHWRIGHT_F32, {1, 1, 1, 2, 2, 129, 8}}, FLASHWRIGHT_UNSUPPORTED, {"q", "128", "129"});
     expect_refused({FLASHWRIGHT_F32, {1, 1, 1, 2, 2, 8, 200}}, FLASHWRIGHT_UNSUPPORTED, {"v", "128", "200"});
     expect_refused({FLASHWRIGHT_F32, {65536, 1, 1, 1, 1, 1, 1}}, FLASHWRIGHT_UNSUPPORTED, {"q", "65535", "65536"});

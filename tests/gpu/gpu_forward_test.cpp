@@ -139,7 +139,8 @@ TEST(GpuRefusals, NameWhatWasExpected) {
         expect_message(run_on_gpu(problem), code, parts);
         EXPECT_TRUE(problem.outputs_untouched());
     };
-    expect_refused({FLASHWRIGHT_F64, {1, 1, 1, 2, 2, 8, 8}}, FLASHWRIGHT_UNSUPPORTED, {"q", "f32", "f64", backend()});
+    expect_refused({FLASHWRIGHT_F64, {1, 1, 1, 2, 2, 8, 8}}, FLASHWRIGHT_UNSUPPORTED,
+                   {"q", "f32 or f16", "f64", backend()});
     expect_refused({FLASHWRIGHT_F32, {1, 1, 1, 2, 2, 129, 8}}, FLASHWRIGHT_UNSUPPORTED, {"q", "128", "129"});
     expect_refused({FLASHWRIGHT_F32, {1, 1, 1, 2, 2, 8, 200}}, FLASHWRIGHT_UNSUPPORTED, {"v", "128", "200"});
     Problem problem(FLASHWRIGHT_F32, {1, 1, 1, 2, 2, 8, 8});

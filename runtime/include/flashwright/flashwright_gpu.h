@@ -25,8 +25,9 @@ FLASHWRIGHT_API flashwright_status flashwright_gpu_available(const char *backend
 /**
  * flashwright_forward on a GPU, with all its options, shapes and strides.
  *
- * F32 only, head_dim and head_dim_v up to 128, and less than 2^31 elements in each tensor once padded to whole tiles:
- * else FLASHWRIGHT_UNSUPPORTED.
+ * F32 or F16, head_dim and head_dim_v up to 128, and less than 2^31 elements in each tensor once padded to whole tiles:
+ * else FLASHWRIGHT_UNSUPPORTED. F16 is q, k, v, out and bias; softmax_lse and alibi_slopes are F32 then, and all is
+ * computed in F32.
  * @param args Tensors in host memory and options, as for flashwright_forward.
  * @param backend "opencl" or "cuda".
  * @param[out] kernel On success the name of the kernel that ran; may be NULL.

@@ -13,7 +13,8 @@ namespace flashwright {
 /// @return FLASHWRIGHT_DEVICE_ERROR with a message that says why not.
 FLASHWRIGHT_LOCAL inline Status gpu_available(const char *backend) { return flashwright_gpu_available(backend); }
 
-/// As forward, on a GPU, for float alone; flashwright_gpu_forward says what else a GPU kernel does not take.
+/// As forward, on a GPU, for float alone; flashwright_gpu_forward says what else a GPU kernel does not take, and takes
+/// FLASHWRIGHT_F16.
 /// @param backend "opencl" or "cuda".
 /// @param q [batch, heads, seqlen_q, head_dim], in host memory as all others.
 /// @param k [batch, heads_kv, seqlen_k, head_dim].

@@ -1,7 +1,7 @@
 """Runs PTX by NumPy: the threads of a block together, one instruction after the other, as far as our kernels use it.
 
-Branches must be taken by all threads or none. Registers of 32 bits are arrays of uint32, one element a thread; memory is an
-array of words. Fused multiply-adds round once, by way of double.
+Branches must be taken by all threads or none. Registers of 16 and 32 bits are arrays of uint16 and uint32, one element a
+thread; memory is an array of words. Fused multiply-adds round once, by way of double.
 """
 import re
 
@@ -13,7 +13,8 @@ LOGIC = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not
 ARITHMETIC = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum, "neg": np.negative,
               "rem": np.fmod, "rcp": np.reciprocal, "div": lambda x, y: np.trunc(x / y), "fma": lambda x, y, z: x.astype(np.float64) * y + z, "mad": lambda x, y, z: x * y + z,
               "shl": np.left_shift, "shr": np.right_shift}
-TYPES = {"f32": np.float32, "s32": np.int32, "u32": np.uint32, "b32": np.uint32, "s64": np.int64, "u64": np.uint64, "b64": np.uint64}
+TYPES = {"f16": np.float16, "b16": np.uint16, "f32": np.float32, "s32": np.int32, "u32": np.uint32, "b32": np.uint32, "s64": np.int64, "u64": np.uint64, "b64": np.uint64}
+HALF = {"b32": "b16", "b64": "b32"}
 
 
 def split(text):
@@ -69,7 +70,8 @@ class Block:
         if operand in self.registers:
             value = self.registers[operand]
         elif operand.startswith("{"):
-            value = np.stack([self.value(half, "b32") for half in split(operand.strip("{}"))], axis=-1).view(np.uint64)[:, 0]
+            halves = [self.value(half, HALF[kind]) for half in split(operand.strip("{}"))]
+            value = np.stack(halves, axis=-1).view(TYPES[kind])[:, 0]
         elif operand.startswith("0f"):
             value = np.full(self.threads, int(operand[2:], 16), np.uint32)
         else:
@@ -87,10 +89,13 @@ class Block:
             x, y = (self.value(operand, kind) for operand in operands[1:3])
             self.registers[target] = np.where(self.registers[operands[3]], x, y).view(np.uint32)
         elif name == "mov" and target.startswith("{"):
-            halves = self.value(operands[1], kind).copy().view(np.uint32).reshape(-1, 2).T
+            halves = self.value(operands[1], kind).copy().view(TYPES[HALF[kind]]).reshape(-1, 2).T
             self.registers.update(zip(split(target.strip("{}")), halves.copy()))
         elif name in ("mov", "cvta"):
             self.registers[target] = self.value(operands[1], kind).copy()
+        elif name == "cvt" and "f16x2" in opcode:
+            high, low = (self.value(operand, kind).astype(np.float16) for operand in operands[1:])
+            self.registers[target] = np.stack([low, high], axis=-1).view(np.uint32)[:, 0]
         elif name == "cvt":
             self.registers[target] = self.value(operands[1], kind).astype(TYPES[opcode[-2]])
         elif name in LOGIC:
@@ -120,8 +125,15 @@ class Block:
             self.registers[names] = self.parameter(self.parameters[int(re.search(r"_(\d+)]", place)[1])], wide)
             return
         base, _, offset = place.strip("[]").partition("+")
-        word = (self.value(base, "b64").astype(np.int64) + int(offset or 0)) // 4
+        address = self.value(base, "b64").astype(np.int64) + int(offset or 0)
+        word = address // 4
         memory = self.memory["shared" if "shared" in opcode else "global"]
+        if opcode[-1] == "b16":
+            if not load:
+                raise ValueError(f"{'.'.join(opcode)}: expected words to be stored")
+            for n, name in enumerate(split(names.strip("{}"))):
+                self.registers[name] = memory.view(np.uint16)[address // 2 + n]
+            return
         for n, name in enumerate(split(names.strip("{}"))):
             if load and wide:
                 pair = np.stack([memory[word + 2 * n], memory[word + 2 * n + 1]], axis=-1)
