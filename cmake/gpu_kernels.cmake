@@ -71,7 +71,7 @@ macro(add_gpu_program name generator arguments type)
     string(APPEND declarations "std::remove_pointer_t<${type}> flashwright_${name};\n")
 endmacro()
 
-# The passes of a backward entry, by what they sum up: dq; dk, dv or dk+dv.
+# The passes of a backward entry, by what they sum up: dq; dk, dv or dk+dv; dbias.
 macro(add_gpu_gradient_passes)
     string(JSON pass_count LENGTH "${gpu_config}" kernels ${index} passes)
     math(EXPR last_pass "${pass_count} - 1")
@@ -81,7 +81,7 @@ macro(add_gpu_gradient_passes)
         string(REPLACE "+" "_" pass_label "${sums}")
         add_gpu_program(${name}_${pass_label} backward_gpu " sums=${sums}" GpuGradientPass passes ${sums})
         set(flags "")
-        foreach(pattern IN ITEMS "^d[kv]" "dk" "dv")
+        foreach(pattern IN ITEMS "^d[kv]" "dk" "dv" "dbias")
             if("${sums}" MATCHES "${pattern}")
                 string(APPEND flags "true, ")
             else()

@@ -20,16 +20,25 @@ enum Column : std::uint8_t { kFirst, kLast, kLse, kDelta, kColumns };
 
 GpuBackwardCall::GpuBackwardCall(const BackwardProblem &problem, const GpuGradientKernel &kernel, void *context)
     : problem_(problem), p_(problem.forward), kernel_(kernel), context_(context) {
+    take_passes();
     // Each side holds the blocks of the passes that own the other, and is a multiple of the tiles of those that own it.
     std::int64_t row_tile = 1, key_tile = 1;
-    for (int n = 0; n < kernel.pass_count; ++n) {
-        const GpuGradientKernel::Pass &pass = kernel.passes[n];
+    for (int n = 0; n < pass_count_; ++n) {
+        const GpuGradientKernel::Pass &pass = *passes_[n].pass;
         std::int64_t &streamed = pass.owns_keys ? rows_ : keys_, &own_tile = pass.owns_keys ? key_tile : row_tile;
         streamed = std::max(streamed, padded(pass.owns_keys ? p_.seqlen_q : p_.seqlen_k, pass.tiles.block_k));
         own_tile = std::lcm(own_tile, pass.tiles.block_q());
+        if (pass.dbias) key_tile = std::lcm(key_tile, pass.tiles.block_k);  // it writes all keys
     }
     rows_ = padded(rows_, row_tile);
     keys_ = padded(keys_, key_tile);
+}
+
+void GpuBackwardCall::take_passes() {
+    for (int n = 0; n < kernel_.pass_count; ++n) {
+        if (kernel_.passes[n].dbias && !problem_.dbias.given) continue;
+        passes_[pass_count_++].pass = &kernel_.passes[n];
+    }
 }
 
 flashwright_status GpuBackwardCall::prepare() {
@@ -44,15 +53,15 @@ flashwright_status GpuBackwardCall::prepare() {
         for (std::int64_t h = 0; h < p_.heads; ++h) describe_rows(b, h);
         for (std::int64_t h = 0; h < p_.heads_kv; ++h) describe_keys(b, h);
     }
-    for (int n = 0; n < kernel_.pass_count; ++n) plan_blocks(kernel_.passes[n], passes_[n].plan);
+    for (int n = 0; n < pass_count_; ++n) plan_blocks(*passes_[n].pass, passes_[n].plan);
     for (DeviceTensor *tensor : {&query_rows_, &key_rows_}) tensor->merge_axes(1);
     for (DeviceTensor *tensor : {&bias_, &mask_}) tensor->merge_axes(0);
     return status;
 }
 
 int GpuBackwardCall::launch() {
-    for (int n = 0; n < kernel_.pass_count; ++n) {
-        const GpuGradientKernel::Pass &pass = kernel_.passes[n];
+    for (int n = 0; n < pass_count_; ++n) {
+        const GpuGradientKernel::Pass &pass = *passes_[n].pass;
         const std::int64_t heads = pass.owns_keys ? group() : 1, head_rows = pass.owns_keys ? rows_ : keys_;
         const int result =
             pass.run(context_, query_rows_.input(), key_rows_.input(), slope_.input(), diagonal_key_.input(),
@@ -65,16 +74,20 @@ int GpuBackwardCall::launch() {
 }
 
 int GpuBackwardCall::fetch() {
-    for (int n = 0; n < kernel_.pass_count; ++n) {
+    for (int n = 0; n < pass_count_; ++n) {
         if (const int result = passes_[n].result.fetch(); result != 0) return result;
     }
     return 0;
 }
 
 void GpuBackwardCall::deliver() const {
-    for (int n = 0; n < kernel_.pass_count; ++n) {
-        const GpuGradientKernel::Pass &pass = kernel_.passes[n];
+    for (int n = 0; n < pass_count_; ++n) {
+        const GpuGradientKernel::Pass &pass = *passes_[n].pass;
         const DeviceTensor &result = passes_[n].result;
+        if (pass.dbias) {
+            deliver_bias_gradient(result);
+            continue;
+        }
         if (!pass.owns_keys) deliver_gradient(result, 0, problem_.dq, rows_, false);
         if (pass.dk) deliver_gradient(result, 0, problem_.dk, keys_, true);
         if (pass.dv) deliver_gradient(result, pass.dk ? 1 : 0, problem_.dv, keys_, true);
@@ -98,18 +111,23 @@ flashwright_status GpuBackwardCall::allocate() {
     for (DeviceTensor *tensor : {&diagonal_key_, &bias_offset_, &mask_offset_}) {
         if (!failed(status)) status = tensor->allocate("q", i32, {all_rows});
     }
-    for (int n = 0; n < kernel_.pass_count; ++n) {
-        const GpuGradientKernel::Pass &pass = kernel_.passes[n];
-        const std::int64_t own = pass.owns_keys ? keys_ : rows_ * group(), groups = p_.heads_kv * p_.batch;
-        if (!failed(status)) {
-            status = passes_[n].plan.allocate("q", i32, {2, own / pass.tiles.block_q(), groups});
-        }
-        if (!failed(status)) {
-            const std::int64_t gradients = pass.dk && pass.dv ? 2 : 1;
-            status = passes_[n].result.allocate(pass.owns_keys ? "dk" : "dq", f32, {channels, gradients, own, groups});
-        }
+    for (int n = 0; n < pass_count_; ++n) {
+        if (!failed(status)) status = allocate_pass(&passes_[n]);
     }
     return status;
+}
+
+flashwright_status GpuBackwardCall::allocate_pass(PassCall *call) const {
+    const GpuGradientKernel::Pass &pass = *call->pass;
+    const std::int64_t own = pass.owns_keys ? keys_ : rows_ * group(), groups = p_.heads_kv * p_.batch;
+    const std::int64_t channels = pass.dbias ? keys_ : kernel_.head_dim, gradients = pass.dk && pass.dv ? 2 : 1;
+    const flashwright_status status =
+        call->plan.allocate("q", halide_type_of<std::int32_t>(), {2, own / pass.tiles.block_q(), groups});
+    if (failed(status)) return status;
+    return call->result.allocate(pass.owns_keys ? "dk"
+                                 : pass.dbias   ? "dbias"
+                                                : "dq",
+                                 halide_type_of<float>(), {channels, gradients, own, groups});
 }
 
 GpuBackwardCall::Seen GpuBackwardCall::keys_of(const KeyRange &range, std::int64_t i) {
@@ -177,6 +195,41 @@ void GpuBackwardCall::plan_blocks(const GpuGradientKernel::Pass &pass, const Dev
             const KeyPlan met = plan_keys(pass.owns_keys ? rows : keys, block, pass.tiles, true);
             boundaries[0] = met.boundaries[0];
             boundaries[1] = met.boundaries[3];
+        }
+    }
+}
+
+// Axes that the bias repeats are summed in their order, batch entries outermost.
+void GpuBackwardCall::deliver_bias_gradient(const DeviceTensor &scores) const {
+    constexpr std::int64_t kAtOnce = 64;
+    struct Span {
+        std::int64_t begin, end;
+    };
+    const StridedTensor &to = problem_.dbias;
+    const auto repeats = [&](Axis axis, std::int64_t index, std::int64_t count) {
+        return to.shape[axis] == 1 ? Span{0, count} : Span{index, index + 1};
+    };
+    for (std::int64_t n = 0; n < to.shape[kBatch] * to.shape[kHead] * to.shape[kRow]; ++n) {
+        const std::int64_t row = n % to.shape[kRow], head = n / to.shape[kRow] % to.shape[kHead],
+                           batch = n / to.shape[kRow] / to.shape[kHead];
+        const Span batches = repeats(kBatch, batch, p_.batch), heads = repeats(kHead, head, p_.heads),
+                   rows = repeats(kRow, row, p_.seqlen_q);
+        char *out = to.at(batch, head, row);
+        for (std::int64_t first = 0; first < p_.seqlen_k; first += kAtOnce) {
+            const std::int64_t count = std::min(kAtOnce, p_.seqlen_k - first);
+            double sums[kAtOnce] = {};
+            for (std::int64_t b = batches.begin; b < batches.end; ++b) {
+                for (std::int64_t h = heads.begin; h < heads.end; ++h) {
+                    for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+                        const float *from = scores.data<float>() + ((b * p_.heads + h) * rows_ + i) * keys_ + first;
+                        for (std::int64_t j = 0; j < count; ++j) sums[j] += double{from[j]};
+                    }
+                }
+            }
+            for (std::int64_t j = 0; j < count; ++j) {
+                const auto sum = static_cast<float>(sums[j]);
+                std::memcpy(out + (first + j) * to.strides[kChannel] * to.element_size, &sum, sizeof sum);
+            }
         }
     }
 }

@@ -21,7 +21,8 @@ bool finite(const BackwardProblem &problem) {
 }
 
 void fill_zeros(const BackwardProblem &problem) {
-    for (const StridedTensor *gradient : {&problem.dq, &problem.dk, &problem.dv}) {
+    for (const StridedTensor *gradient : {&problem.dq, &problem.dk, &problem.dv, &problem.dbias}) {
+        if (!gradient->given) continue;
         for (std::int64_t b = 0; b < gradient->shape[kBatch]; ++b) {
             for (std::int64_t h = 0; h < gradient->shape[kHead]; ++h) {
                 fill_zero(HeadMatrix<float>(*gradient, b, h), 0, gradient->shape[kRow]);
@@ -33,9 +34,6 @@ void fill_zeros(const BackwardProblem &problem) {
 // Beside what forward checks.
 flashwright_status check_gradient_supported(const BackwardProblem &problem, const char *backend) {
     const std::int64_t groups = problem.forward.batch * problem.forward.heads_kv;
-    if (problem.dbias.given) {
-        return make_status(FLASHWRIGHT_UNSUPPORTED, "dbias: expected none on backend %s, got one", backend);
-    }
     if (groups > kMaxGrid) {
         return make_status(FLASHWRIGHT_UNSUPPORTED,
                            "k: expected at most %" PRId64 " heads of all batch entries on backend %s, got %" PRId64,
@@ -44,11 +42,21 @@ flashwright_status check_gradient_supported(const BackwardProblem &problem, cons
     return ok_status();
 }
 
+bool gives_dbias(const GpuGradientKernel &kernel) {
+    return std::any_of(kernel.passes, kernel.passes + kernel.pass_count,
+                       [](const GpuGradientKernel::Pass &pass) { return pass.dbias; });
+}
+
 flashwright_status run_backward(const BackwardProblem &problem, const char *backend, const char **name) {
     const ForwardProblem &p = problem.forward;
     const GpuGradientKernel *kernel =
         find_kernel(kGpuGradientKernels, kGpuGradientKernelCount, backend, p.dtype, std::max(p.head_dim, p.head_dim_v),
                     attention_request(Op::backward, p).terms, finite(problem));
+    if (kernel != nullptr && problem.dbias.given && !gives_dbias(*kernel)) {
+        return make_status(FLASHWRIGHT_UNSUPPORTED,
+                           "dbias: expected none, as %s of this build's configuration has no pass for it, got one",
+                           kernel->name);
+    }
     return run_call<GpuBackwardCall>(problem, kernel, backend, name);
 }
 

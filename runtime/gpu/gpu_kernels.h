@@ -40,16 +40,17 @@ using GpuGradientPass = int (*)(const void *user_context, halide_buffer_t *queri
                                 halide_buffer_t *plan, std::int32_t heads, std::int32_t head_rows, float softmax_scale,
                                 float softcap, halide_buffer_t *result);
 
-// Passes that give dQ, dK and dV, each once.
+// Passes that give dQ, dK and dV, each once, and one for the gradient of a bias where the kernel has that term.
 struct GpuGradientKernel : GpuKernelRange {
     struct Pass {
         bool owns_keys;  // else query rows
         bool dk, dv;     // what one gives that owns keys, in this order
+        bool dbias;      // gives no dQ but dS, the gradient of every score
         GpuTiles tiles;
         GpuGradientPass run;
     };
     int pass_count;
-    Pass passes[3];
+    Pass passes[4];
 };
 
 struct GpuDevice {

@@ -19,12 +19,9 @@ Options causal_top_left() {
     return options_with([](Options &o) { o.causal = true; });
 }
 
-// A problem as a GPU takes it: without the gradient of a bias.
 GradientProblem gpu_problem(const Shape &shape, const Options &options = {}, const Layout &layout = {},
                             const GradientLayout &gradients = {}) {
-    GradientProblem problem(FLASHWRIGHT_F32, shape, options, layout, gradients);
-    problem.dbias = Tensor();
-    return problem;
+    return {FLASHWRIGHT_F32, shape, options, layout, gradients};
 }
 
 flashwright_status run_backward_on_gpu(GradientProblem &problem, const char **kernel = nullptr) {
@@ -103,6 +100,24 @@ TEST_F(GpuBackward, EveryKernelWithTailsOnEveryAxis) {
         check_on_gpu(problem);
     }
     expect_all_ran(kGpuGradientKernels, kGpuGradientKernelCount, kernels_that_ran());
+}
+
+TEST_F(GpuBackward, BiasesOfEveryShape) {
+    for (int repeated = 0; repeated < 8; repeated++) {
+        for (const bool by_stride : {false, true}) {
+            Options options = repeated % 2 ? causal_top_left() : everything();
+            options.bias = Coverage{(repeated & 1) == 0, (repeated & 2) == 0, (repeated & 4) == 0, by_stride};
+            options.bias_hides = true;
+            GradientProblem problem = gpu_problem({2, 4, 2, 33, 70, 20, 11}, options);
+            check_on_gpu(problem);
+            problem.dbias = Tensor();
+            check_on_gpu(problem);
+        }
+    }
+    Options row;
+    row.bias = Coverage{false, false, false, false, 1};
+    GradientProblem problem = gpu_problem({3, 2, 1, 5, 9, 100, 100}, row);
+    check_on_gpu(problem);
 }
 
 TEST_F(GpuBackward, GroupedHeadsAndLayouts) {
@@ -194,8 +209,12 @@ TEST_F(GpuBackward, LongSums) {
 TEST_F(GpuBackward, NoPairs) {
     for (const Shape &shape : {Shape{1, 2, 1, 3, 0, 8, 8}, Shape{1, 2, 1, 0, 4, 8, 8}, Shape{1, 0, 1, 3, 4, 8, 8},
                                Shape{0, 2, 1, 3, 4, 8, 8}}) {
-        GradientProblem problem = gpu_problem(shape);
-        check_on_gpu(problem);
+        for (const bool biased : {false, true}) {
+            Options options;
+            if (biased) options.bias = Coverage{false, false, false};
+            GradientProblem problem = gpu_problem(shape, options);
+            check_on_gpu(problem);
+        }
     }
 }
 
@@ -217,9 +236,7 @@ TEST(GpuBackwardRefusals, NameWhatWasExpected) {
         expect_message(run_backward_on_gpu(problem), code, parts);
         EXPECT_TRUE(problem.outputs_untouched());
     };
-    const Options biased = options_with([](Options &o) { o.bias = Coverage{}; });
     const Shape shape{1, 1, 1, 2, 2, 8, 8};
-    expect_refused({FLASHWRIGHT_F32, shape, biased}, FLASHWRIGHT_UNSUPPORTED, {"dbias", "none", backend()});
     for (const auto &[dtype, name] : {std::pair{FLASHWRIGHT_F64, "f64"}, {FLASHWRIGHT_F16, "f16"}}) {
         expect_refused({dtype, shape}, FLASHWRIGHT_UNSUPPORTED, {"q", "expected dtype f32, all", name, backend()});
     }

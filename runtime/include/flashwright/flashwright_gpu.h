@@ -37,9 +37,10 @@ FLASHWRIGHT_API flashwright_status flashwright_gpu_forward(const flashwright_for
                                                            const char **kernel);
 
 /**
- * flashwright_backward on a GPU, with all its options but dbias.
+ * flashwright_backward on a GPU, with all its options.
  *
- * F32 only, with the limits of flashwright_gpu_forward; a dbias is FLASHWRIGHT_UNSUPPORTED too.
+ * F32 only, with the limits of flashwright_gpu_forward. For a dbias the gradients of all scores are held on the device
+ * and in host memory, batch * heads * seqlen_q * seqlen_k elements, padded, of which there may be less than 2^31.
  * @param args Tensors in host memory and options, as for flashwright_backward.
  * @param backend "opencl" or "cuda".
  * @param[out] kernel On success the name of the kernel that ran; may be NULL.
