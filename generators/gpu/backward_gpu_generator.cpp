@@ -1,5 +1,6 @@
 #include "../../schedules/gpu_gradient.h"
 #include "../attention_gradient.h"
+#include "explicit_rounding.h"
 
 #include <Halide.h>
 
@@ -81,6 +82,8 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
         constrain_buffers();
         schedule_gradient_gpu(pass, result, tiles);
     }
+
+    void schedule() { round_explicitly(get_pipeline(), get_target()); }
 
  private:
     Var channel{"channel"}, gradient{"gradient"}, row{"row"}, own{"own"}, strip{"strip"}, group{"group"};

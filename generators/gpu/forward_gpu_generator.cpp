@@ -1,5 +1,6 @@
 #include "../../schedules/gpu.h"
 #include "../forward_attention.h"
+#include "explicit_rounding.h"
 #include "half_storage.h"
 
 #include <Halide.h>
@@ -79,7 +80,10 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
         schedule_forward_gpu(attention, result, k, tiles);
     }
 
-    void schedule() { load_halves_by_words(get_pipeline(), get_target()); }
+    void schedule() {
+        load_halves_by_words(get_pipeline(), get_target());
+        round_explicitly(get_pipeline(), get_target());
+    }
 
  private:
     Var channel{"channel"}, row{"row"}, strip{"strip"}, head{"head"}, batch{"batch"};

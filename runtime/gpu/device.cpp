@@ -35,6 +35,9 @@ void prepare_runtime() {
         other_print = halide_set_custom_print(on_print);
         // Halide caps kernels at 64 registers; ours are made for all that a thread may have.
         setenv("HL_CUDA_JIT_MAX_REGISTERS", "255", 0);
+        // Halide 21 hands out too little Vulkan memory for sizes that are no multiple of a device's alignment, which
+        // is at most 256 bytes: the last number makes all of them one.
+        setenv("HL_VK_ALLOC_CONFIG", "0:32:0:0:256", 0);
     });
 }
 

@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "status.h"
 
@@ -10,6 +11,13 @@ namespace flashwright {
 namespace {
 
 constexpr std::size_t kAlignment = 64;  // at least that of the widest load of a kernel
+// For Vulkan, as in device.cpp, where some of Halide's sizes are those of the buffers all the same.
+constexpr std::int64_t kSizeMultiple = 256;
+
+flashwright_status too_large(const char *name) {
+    return make_status(FLASHWRIGHT_UNSUPPORTED, "%s: expected less than 2^31 elements, padded to whole tiles, got more",
+                       name);
+}
 
 }  // namespace
 
@@ -21,17 +29,25 @@ flashwright_status DeviceTensor::allocate(const char *name, halide_type_t type,
                                           std::initializer_list<std::int64_t> extents, unsigned repeated) {
     constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
     std::int64_t elements = 1;
-    int axis = 0;
+    int axis = 0, outermost = 0;  // the latter of those that are stored
     for (const std::int64_t extent : extents) {
         const bool once = (repeated >> axis & 1U) != 0;
         if (extent > kMost || (!once && elements > kMost / extent)) {
-            return make_status(FLASHWRIGHT_UNSUPPORTED,
-                               "%s: expected less than 2^31 elements, padded to whole tiles, got more", name);
+            return too_large(name);
         }
         dimensions_[axis] = {0, static_cast<std::int32_t>(extent), once ? 0 : static_cast<std::int32_t>(elements), 0};
-        if (!once) elements *= extent;
+        if (!once) {
+            elements *= extent;
+            outermost = axis;
+        }
         ++axis;
     }
+    halide_dimension_t &last = dimensions_[outermost];
+    const std::int64_t step = kSizeMultiple / std::gcd(kSizeMultiple, std::int64_t{last.stride} * type.bytes());
+    const std::int64_t grown = (last.extent + step - 1) / step * step;
+    if (elements / last.extent > kMost / grown) return too_large(name);
+    last.extent = static_cast<std::int32_t>(grown);
+    elements = grown * last.stride;
     const std::size_t bytes = static_cast<std::size_t>(elements) * static_cast<std::size_t>(type.bytes());
     const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
     memory_.reset(static_cast<char *>(std::aligned_alloc(kAlignment, rounded)));

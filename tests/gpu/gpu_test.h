@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <set>
 #include <string>
 
@@ -35,6 +36,12 @@ void expect_all_ran(const Kernel *kernels, int count, const std::set<std::string
         const bool expected = std::string(kernels[i].backend) == backend() && kernels[i].dtype == dtype;
         EXPECT_EQ(ran.count(kernels[i].name) == 1, expected) << kernels[i].name;
     }
+}
+
+// Vulkan has kernels for some calls alone, and says so of others.
+inline bool refused(const flashwright_status &status) {
+    return std::string(backend()) == "vulkan" && status.code == FLASHWRIGHT_UNSUPPORTED &&
+           std::strstr(status.message, "expected a call that a kernel of backend vulkan takes") != nullptr;
 }
 
 class GpuTest : public ::testing::Test {
