@@ -17,7 +17,7 @@ extern "C" {
 
 /**
  * Whether a device can be used here.
- * @param backend "opencl" or "cuda".
+ * @param backend "opencl" or "cuda"; "vulkan" in a build that has it.
  * @return FLASHWRIGHT_OK, or FLASHWRIGHT_DEVICE_ERROR with a message that says why not.
  */
 FLASHWRIGHT_API flashwright_status flashwright_gpu_available(const char *backend);
@@ -29,7 +29,7 @@ FLASHWRIGHT_API flashwright_status flashwright_gpu_available(const char *backend
  * else FLASHWRIGHT_UNSUPPORTED. F16 is q, k, v, out and bias; softmax_lse and alibi_slopes are F32 then, and all is
  * computed in F32.
  * @param args Tensors in host memory and options, as for flashwright_forward.
- * @param backend "opencl" or "cuda".
+ * @param backend "opencl" or "cuda"; "vulkan" in a build that has it.
  * @param[out] kernel On success the name of the kernel that ran; may be NULL.
  * @return As flashwright_forward, or FLASHWRIGHT_DEVICE_ERROR with the driver's words.
  */
@@ -42,7 +42,7 @@ FLASHWRIGHT_API flashwright_status flashwright_gpu_forward(const flashwright_for
  * F32 only, with the limits of flashwright_gpu_forward. For a dbias the gradients of all scores are held on the device
  * and in host memory, batch * heads * seqlen_q * seqlen_k elements, padded, of which there may be less than 2^31.
  * @param args Tensors in host memory and options, as for flashwright_backward.
- * @param backend "opencl" or "cuda".
+ * @param backend "opencl" or "cuda"; "vulkan" in a build that has it.
  * @param[out] kernel On success the name of the kernel that ran; may be NULL.
  * @return As flashwright_backward, or FLASHWRIGHT_DEVICE_ERROR with the driver's words.
  */
