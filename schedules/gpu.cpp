@@ -2,13 +2,18 @@
 
 #include "../generators/forward_attention.h"
 
+#include <algorithm>
+
 namespace flashwright {
 
 using namespace Halide;
 
 namespace {
 
-constexpr int kVector = 4;  // elements of the widest load
+constexpr int kVector = 4;  // elements of f32 of the widest load
+
+// Of `tile` channels the most that one load brings.
+int lanes_of(const Func &input, int tile) { return std::min(gpu_load_lanes(input.type()), tile); }
 
 // Values of one thread, in registers: every loop that indexes them is unrolled.
 void keep_in_registers(Func f, const LoopLevel &level, const Var &row, const OuterVars &outer, const GpuTiles &tiles) {
@@ -32,7 +37,7 @@ void schedule_dots(ScoredBlocks &path, Func k, const GpuTiles &tiles) {
     Func keys = k.in(path.dots);
     const Var channel = keys.args()[0];
     keys.compute_at(path.dots, vars.j).store_in(MemoryType::Register).bound_extent(channel, tiles.tile_d);
-    keys.vectorize(channel, kVector).unroll(channel);
+    keys.vectorize(channel, lanes_of(k, tiles.tile_d)).unroll(channel);
 }
 
 void schedule_path(ScoredBlocks &path, OnlineSoftmax &state, int update, Func k, const GpuTiles &tiles) {
@@ -76,9 +81,10 @@ void schedule_path(ScoredBlocks &path, OnlineSoftmax &state, int update, Func k,
     p.values.bound_extent(vars.block, 1)
         .bound_extent(vars.channel, tiles.tile_v)
         .reorder_storage(vars.channel, vars.row);
-    p.values.vectorize(vars.channel, kVector).unroll(vars.channel);
+    const int lanes = lanes_of(k, tiles.tile_v);
+    p.values.vectorize(vars.channel, lanes).unroll(vars.channel);
     p.values.update().reorder(vars.row, vars.channel, p.over_values);
-    p.values.update().vectorize(vars.channel, kVector).unroll(vars.channel).unroll(p.over_values);
+    p.values.update().vectorize(vars.channel, lanes).unroll(vars.channel).unroll(p.over_values);
 }
 
 // Rows of the tile follow each other at head_dim + 4 elements: threads that read vectors of the same channels of their
@@ -99,7 +105,7 @@ void schedule_forward_gpu(ForwardAttention &a, Func output, Func k, const GpuTil
     output.split(row, strip, row_in, tiles.rows, TailStrategy::RoundUp);
     output.split(strip, tile, thread, tiles.threads, TailStrategy::RoundUp);
     output.reorder(channel, row_in, thread, tile, head, batch).gpu_blocks(tile, head, batch).gpu_threads(thread);
-    output.vectorize(channel, kVector).unroll(channel).unroll(row_in).never_partition_all();
+    output.vectorize(channel, gpu_load_lanes(output.type())).unroll(channel).unroll(row_in).never_partition_all();
 
     share_queries(a.queries, output, tile, tiles);
     OnlineSoftmax &s = a.state;

@@ -59,7 +59,8 @@ def within(inner, outer):
 
 
 def multiply_add_share(cubin, trips):
-    """Of the best loop over blocks, which is the one without tests, with its loops over channels, if it has any left, `trips` times."""
+    """Of the best loop over blocks, which is the one without tests, with its loops over channels, if it has any left, `trips` times.
+    None without such a loop."""
     opcodes, loops = instructions_and_loops(cubin)
     shares = []
     for outer in loops:
@@ -71,7 +72,7 @@ def multiply_add_share(cubin, trips):
         for first, last in inside:
             body += (trips - 1) * opcodes[first:last + 1]
         shares.append(body.count("FFMA") / len(body))
-    return max(shares)
+    return max(shares, default=None)
 
 
 def occupancy(architecture, registers, shared, threads):
@@ -86,7 +87,7 @@ def programs(kernels):
     for kernel in kernels:
         head_dim = kernel["head_dim"]
         careful = [] if kernel["finite_values"] else ["careful"]
-        name = "_".join([kernel["op"], *kernel["terms"], "f32", "cuda", f"d{head_dim}", *careful])
+        name = "_".join([kernel["op"], *kernel["terms"], kernel.get("dtype", "f32"), "cuda", f"d{head_dim}", *careful])
         if "tiles" in kernel:
             yield name, kernel["tiles"], head_dim, head_dim + 4
         for sums, tiles in kernel.get("passes", {}).items():
@@ -108,9 +109,10 @@ def main():
                 cubin = f"{folder}/kernel.cubin"
                 registers, spilled = assemble(ptx, architecture, cubin)
                 share = multiply_add_share(cubin, head_dim // tiles["tile_d"])
+                shown_share = "–" if share is None else f"{share:.3f}"
                 busy = occupancy(architecture, registers, shared, tiles["threads"])
                 print(f"| `{name}` | {shown} | {architecture} | {registers} | {spilled} B | {shared / 1024:.1f} KB "
-                      f"| {busy:.0%} | {share:.3f} |")
+                      f"| {busy:.0%} | {shown_share} |")
 
 
 main()

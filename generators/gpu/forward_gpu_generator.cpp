@@ -1,5 +1,7 @@
 #include "../../schedules/gpu.h"
 #include "../forward_attention.h"
+#include "explicit_rounding.h"
+#include "half_storage.h"
 
 #include <Halide.h>
 
@@ -8,9 +10,11 @@ namespace flashwright {
 using namespace Halide;
 
 // Attention forward of all heads in one kernel. Buffers are [channel, row | key, head, batch], dense and padded:
-// channels to head_dim, rows to whole tiles, keys to whole blocks.
+// channels to head_dim, rows to whole tiles, keys to whole blocks. All is computed in f32.
 class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
  public:
+    // Of q, k, v, bias and the output: float32, or float16, whose buffers hold its bits.
+    GeneratorParam<Type> dtype{"dtype", Float(32)};
     // Score terms besides scale and position: any of softcap, alibi, bias, mask, joined by '+'.
     GeneratorParam<std::string> terms{"terms", ""};
     // V holds finite numbers only. Otherwise hidden values are kept out one by one, which costs as much as the
@@ -19,9 +23,9 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
     GeneratorParam<int> head_dim{"head_dim", 64}, threads{"threads", 64}, rows{"rows", 1}, block_k{"block_k", 16},
         tile_d{"tile_d", 4}, tile_v{"tile_v", 16};
 
-    Input<Buffer<float, 4>> q{"q"}, k{"k"}, v{"v"};
+    Input<Buffer<void, 4>> q{"q"}, k{"k"}, v{"v"};
     // [key, row, head, batch]; strides of 0 broadcast.
-    Input<Buffer<float, 4>> bias{"bias"};
+    Input<Buffer<void, 4>> bias{"bias"};
     Input<Buffer<uint8_t, 4>> mask{"mask"};
     Input<Buffer<float, 1>> alibi_slopes{"alibi_slopes"};
     // Of each batch entry: row i sees key j iff i + lo_offset <= j <= i + hi_offset and j < key_count; ALiBi measures
@@ -33,19 +37,31 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
     // last.
     Input<Buffer<int32_t, 3>> plan{"plan"};
     Input<float> softmax_scale{"softmax_scale"}, softcap{"softcap"};
-    // [head_dim + 4, row, head, batch]: the channels of the output, and then softmax_lse, four times.
-    Output<Buffer<float, 4>> result{"result"};
+    // [channel, row, head, batch]: the channels of the output, and then 16 bytes of softmax_lse in f32, four times.
+    Output<Buffer<void, 4>> result{"result"};
+
+    void configure() {
+        for (auto *buffer : {&q, &k, &v, &bias}) {
+            buffer->set_type(storage_type(dtype));
+        }
+        result.set_type(storage_type(dtype));
+    }
 
     void generate() {
         const GpuTiles tiles{head_dim, threads, rows, block_k, tile_d, tile_v};
         first_row = strip * tiles.rows;
         const Expr kv_head = head / (q.dim(2).extent() / k.dim(2).extent());
         Func queries("queries");
-        queries(row, channel, strip, head, batch) = q(channel, first_row + row, head, batch) * softmax_scale;
+        queries(row, channel, strip, head, batch) = loaded(q, {channel, first_row + row, head, batch}) * softmax_scale;
         ForwardAttention attention(
-            queries, [&](Expr key, Expr d) { return k(d, key, kv_head, batch); },
-            [&](Expr key, Expr d) { return v(d, key, kv_head, batch); }, tiles.head_dim, tiles.head_dim,
-            {strip, head, batch}, tiles.tile_v);
+            queries,
+            [&](Expr key, Expr d) {
+                return loaded(k, {d, key, kv_head, batch});
+            },
+            [&](Expr key, Expr d) {
+                return loaded(v, {d, key, kv_head, batch});
+            },
+            tiles.head_dim, tiles.head_dim, {strip, head, batch}, tiles.tile_v);
         add_blocks(attention, tiles);
         attention.state.finish();
 
@@ -55,11 +71,18 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
             return f(own);
         };
         const Expr row_in = row % tiles.rows;
-        result(channel, row, head, batch) = select(
-            channel < tiles.head_dim, at_row(attention.state.normalised, {row_in, min(channel, tiles.head_dim - 1)}),
-            at_row(attention.state.lse, {row_in}));
+        const Expr out = at_row(attention.state.normalised, {row_in, min(channel, tiles.head_dim - 1)});
+        const Expr lse = at_row(attention.state.lse, {row_in});
+        const Type stored = storage_type(dtype);
+        result(channel, row, head, batch) = select(channel < tiles.head_dim, to_storage(out, stored, get_target()),
+                                                   bits_as_storage(lse, channel, stored));
         constrain_buffers(tiles);
         schedule_forward_gpu(attention, result, k, tiles);
+    }
+
+    void schedule() {
+        load_halves_by_words(get_pipeline(), get_target());
+        round_explicitly(get_pipeline(), get_target());
     }
 
  private:
@@ -108,19 +131,23 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
         return term;
     }
 
-    template <typename Matrix>
-    TermArguments::Matrix matrix_of(const Matrix &matrix) {
-        return {[this, &matrix](const Expr &row, const Expr &key) { return matrix(key, first_row + row, head, batch); },
-                matrix.dim(1).stride()};
+    Expr loaded(const Input<Buffer<void, 4>> &buffer, const std::vector<Expr> &place) {
+        return from_storage(buffer(place), get_target());
     }
 
     ScoreTerms chosen_terms(const std::string &segment) {
+        const auto bias_at = [this](const Expr &row, const Expr &key) {
+            return loaded(bias, {key, first_row + row, head, batch});
+        };
+        const auto mask_at = [this](const Expr &row, const Expr &key) {
+            return mask(key, first_row + row, head, batch);
+        };
         return named_terms(terms, segment,
                            {softcap,
                             alibi_slopes(head),
                             first_row + diagonal_offset(batch),
-                            matrix_of(bias),
-                            matrix_of(mask),
+                            {bias_at, bias.dim(1).stride()},
+                            {mask_at, mask.dim(1).stride()},
                             {strip, head, batch}});
     }
 
@@ -128,7 +155,7 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
         for (auto *buffer : {&q, &k, &v}) {
             set_dense(*buffer, tiles.head_dim);
         }
-        set_dense(result, tiles.head_dim + 4);
+        set_dense(result, tiles.head_dim + gpu_load_lanes(storage_type(dtype)));
         for (int n = 0; n < 4; n++) {
             bias.dim(n).set_min(0);
             mask.dim(n).set_min(0);

@@ -21,7 +21,7 @@ flashwright_status GpuBackwardCall::prepare() {
                                  &t_.bias_offset, &t_.mask_offset}) {
         if (!failed(status) && tensor->host() == nullptr) status = tensor->allocate();
     }
-    for (int n = 0; n < kernel_.pass_count; ++n) {
+    for (int n = 0; n < t_.pass_count; ++n) {
         if (!failed(status)) status = t_.passes[n].result.allocate();
     }
     if (failed(status)) return status;
@@ -39,16 +39,20 @@ flashwright_status GpuBackwardCall::prepare() {
 }
 
 int GpuBackwardCall::fetch() {
-    for (int n = 0; n < kernel_.pass_count; ++n) {
+    for (int n = 0; n < t_.pass_count; ++n) {
         if (const int result = t_.passes[n].result.fetch(); result != 0) return result;
     }
     return 0;
 }
 
 void GpuBackwardCall::deliver() const {
-    for (int n = 0; n < kernel_.pass_count; ++n) {
-        const GpuGradientKernel::Pass &pass = kernel_.passes[n];
+    for (int n = 0; n < t_.pass_count; ++n) {
+        const GpuGradientKernel::Pass &pass = *t_.passes[n].pass;
         const DeviceTensor &result = t_.passes[n].result;
+        if (pass.dbias) {
+            deliver_bias_gradient(result);
+            continue;
+        }
         if (!pass.owns_keys) deliver_gradient(result, 0, problem_.dq, t_.rows(), false);
         if (pass.dk) deliver_gradient(result, 0, problem_.dk, t_.keys(), true);
         if (pass.dv) deliver_gradient(result, pass.dk ? 1 : 0, problem_.dv, t_.keys(), true);
@@ -102,6 +106,42 @@ void GpuBackwardCall::describe_rows(std::int64_t b, std::int64_t h) {
         t_.diagonal_key.data<std::int32_t>()[row] = narrow(first_key + i + cut_offset(p_.diagonal_of(b)));
         t_.bias_offset.data<std::int32_t>()[row] = offset(t_.bias, exists ? i : 0);
         t_.mask_offset.data<std::int32_t>()[row] = offset(t_.mask, exists ? i : 0);
+    }
+}
+
+// Axes that the bias repeats are summed in their order, batch entries outermost.
+void GpuBackwardCall::deliver_bias_gradient(const DeviceTensor &scores) const {
+    constexpr std::int64_t kAtOnce = 64;
+    struct Span {
+        std::int64_t begin, end;
+    };
+    const StridedTensor &to = problem_.dbias;
+    const auto repeats = [&](Axis axis, std::int64_t index, std::int64_t count) {
+        return to.shape[axis] == 1 ? Span{0, count} : Span{index, index + 1};
+    };
+    for (std::int64_t n = 0; n < to.shape[kBatch] * to.shape[kHead] * to.shape[kRow]; ++n) {
+        const std::int64_t row = n % to.shape[kRow], head = n / to.shape[kRow] % to.shape[kHead],
+                           batch = n / to.shape[kRow] / to.shape[kHead];
+        const Span batches = repeats(kBatch, batch, p_.batch), heads = repeats(kHead, head, p_.heads),
+                   rows = repeats(kRow, row, p_.seqlen_q);
+        char *out = to.at(batch, head, row);
+        for (std::int64_t first = 0; first < p_.seqlen_k; first += kAtOnce) {
+            const std::int64_t count = std::min(kAtOnce, p_.seqlen_k - first);
+            double sums[kAtOnce] = {};
+            for (std::int64_t b = batches.begin; b < batches.end; ++b) {
+                for (std::int64_t h = heads.begin; h < heads.end; ++h) {
+                    for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+                        const float *from =
+                            scores.data<float>() + ((b * p_.heads + h) * t_.rows() + i) * t_.keys() + first;
+                        for (std::int64_t j = 0; j < count; ++j) sums[j] += double{from[j]};
+                    }
+                }
+            }
+            for (std::int64_t j = 0; j < count; ++j) {
+                const auto sum = static_cast<float>(sums[j]);
+                std::memcpy(out + (first + j) * to.strides[kChannel] * to.element_size, &sum, sizeof sum);
+            }
+        }
     }
 }
 

@@ -32,6 +32,7 @@ class GpuBackwardCall {
     static Seen keys_of(const KeyRange &range, std::int64_t i);
     static float *columns_of(const DeviceTensor &tensor, std::int64_t row);
     static void set_seen(const Seen &seen, float *columns);
+    void deliver_bias_gradient(const DeviceTensor &scores) const;
     void deliver_gradient(const DeviceTensor &result, std::int64_t gradient, const StridedTensor &to,
                           std::int64_t padded_rows, bool of_keys) const;
 

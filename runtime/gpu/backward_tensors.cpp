@@ -16,18 +16,23 @@ GpuBackwardTensors::GpuBackwardTensors(const BackwardProblem &problem, const Gpu
       diagonal_key(context),
       bias_offset(context),
       mask_offset(context),
-      passes{Pass(context), Pass(context), Pass(context)},
+      passes{Pass(context), Pass(context), Pass(context), Pass(context)},
       problem_(problem),
       p_(problem.forward),
       kernel_(kernel),
       context_(context) {
+    for (int n = 0; n < kernel.pass_count; ++n) {
+        if (kernel.passes[n].dbias && !problem.dbias.given) continue;
+        passes[pass_count++].pass = &kernel.passes[n];
+    }
     // Each side holds the blocks of the passes that own the other, and is a multiple of the tiles of those that own it.
     std::int64_t row_tile = 1, key_tile = 1;
-    for (int n = 0; n < kernel.pass_count; ++n) {
-        const GpuGradientKernel::Pass &pass = kernel.passes[n];
+    for (int n = 0; n < pass_count; ++n) {
+        const GpuGradientKernel::Pass &pass = *passes[n].pass;
         std::int64_t &streamed = pass.owns_keys ? rows_ : keys_, &own_tile = pass.owns_keys ? key_tile : row_tile;
         streamed = std::max(streamed, padded(pass.owns_keys ? p_.seqlen_q : p_.seqlen_k, pass.tiles.block_k));
         own_tile = std::lcm(own_tile, pass.tiles.block_q());
+        if (pass.dbias) key_tile = std::lcm(key_tile, pass.tiles.block_k);  // it writes all keys
     }
     rows_ = padded(rows_, row_tile);
     keys_ = padded(keys_, key_tile);
@@ -37,9 +42,9 @@ flashwright_status GpuBackwardTensors::prepare() {
     flashwright_status status = describe();
     if (!failed(status)) status = describe_passes();
     if (!failed(status)) status = allocate_absent(p_, keys_, &bias, &mask);
-    for (int n = 0; n < kernel_.pass_count; ++n) {
+    for (int n = 0; n < pass_count; ++n) {
         if (!failed(status)) status = passes[n].plan.allocate();
-        if (!failed(status)) fill_plan(kernel_.passes[n], passes[n].plan);
+        if (!failed(status)) fill_plan(*passes[n].pass, passes[n].plan);
     }
     return status;
 }
@@ -50,8 +55,8 @@ void GpuBackwardTensors::merge() {
 }
 
 int GpuBackwardTensors::launch() {
-    for (int n = 0; n < kernel_.pass_count; ++n) {
-        const GpuGradientKernel::Pass &pass = kernel_.passes[n];
+    for (int n = 0; n < pass_count; ++n) {
+        const GpuGradientKernel::Pass &pass = *passes[n].pass;
         const std::int64_t heads = pass.owns_keys ? group() : 1, head_rows = pass.owns_keys ? rows_ : keys_;
         const int result =
             pass.run(context_, query_rows.input(), key_rows.input(), slope.input(), diagonal_key.input(), bias.input(),
@@ -79,14 +84,14 @@ flashwright_status GpuBackwardTensors::describe() {
 flashwright_status GpuBackwardTensors::describe_passes() {
     const halide_type_t f32 = halide_type_of<float>(), i32 = halide_type_of<std::int32_t>();
     flashwright_status status = ok_status();
-    for (int n = 0; n < kernel_.pass_count; ++n) {
-        const GpuGradientKernel::Pass &pass = kernel_.passes[n];
+    for (int n = 0; n < pass_count; ++n) {
+        const GpuGradientKernel::Pass &pass = *passes[n].pass;
         const std::int64_t own = pass.owns_keys ? keys_ : rows_ * group(), groups = p_.heads_kv * p_.batch;
-        const std::int64_t gradients = pass.dk && pass.dv ? 2 : 1;
+        const std::int64_t channels = pass.dbias ? keys_ : kernel_.head_dim, gradients = pass.dk && pass.dv ? 2 : 1;
+        const char *name = pass.owns_keys ? "dk" : pass.dbias ? "dbias" : "dq";
         if (!failed(status)) status = passes[n].plan.describe("q", i32, {2, own / pass.tiles.block_q(), groups});
         if (!failed(status)) {
-            status = passes[n].result.describe(pass.owns_keys ? "dk" : "dq", f32,
-                                               {kernel_.head_dim, gradients, own, groups});
+            status = passes[n].result.describe(name, f32, {channels, gradients, own, groups});
         }
     }
     return status;

@@ -30,12 +30,17 @@ class GpuBackwardTensors {
     DeviceTensor query_rows, key_rows, bias, mask;
     // Of each row of all heads.
     DeviceTensor slope, diagonal_key, bias_offset, mask_offset;
+    // A pass that the call takes.
     struct Pass {
         explicit Pass(void *context) : plan(context), result(context) {}
+        const GpuGradientKernel::Pass *pass = nullptr;
         DeviceTensor plan;
-        DeviceTensor result;  // without memory yet; [channel, gradient, row or key of the group, group]
+        // Without memory yet. [channel, gradient, row or key of the group, group]; of dbias [key, 1, row of the group,
+        // group]
+        DeviceTensor result;
     };
-    Pass passes[3];
+    int pass_count = 0;
+    Pass passes[4];
 
  private:
     flashwright_status describe();

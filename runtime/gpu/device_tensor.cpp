@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "status.h"
 
@@ -10,6 +11,15 @@ namespace flashwright {
 namespace {
 
 constexpr std::size_t kAlignment = 64;  // at least that of the widest load of a kernel
+// For Vulkan, as in device.cpp, where some of Halide's sizes are those of the buffers all the same.
+constexpr std::int64_t kSizeMultiple = 256;
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+
+flashwright_status too_large(const char *name) {
+    return make_status(FLASHWRIGHT_UNSUPPORTED, "%s: expected less than 2^31 elements, padded to whole tiles, got more",
+                       name);
+}
 
 }  // namespace
 
@@ -29,21 +39,23 @@ flashwright_status DeviceTensor::allocate(const char *name, halide_type_t type,
 
 flashwright_status DeviceTensor::describe(const char *name, halide_type_t type,
                                           std::initializer_list<std::int64_t> extents, unsigned repeated) {
-    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
     std::int64_t elements = 1;
-    int axis = 0;
+    int axis = 0, outermost = 0;  // the latter of those that are stored
     for (const std::int64_t extent : extents) {
         const bool once = (repeated >> axis & 1U) != 0;
         if (extent > kMost || (!once && elements > kMost / extent)) {
-            return make_status(FLASHWRIGHT_UNSUPPORTED,
-                               "%s: expected less than 2^31 elements, padded to whole tiles, got more", name);
+            return too_large(name);
         }
         dimensions_[axis] = {0, static_cast<std::int32_t>(extent), once ? 0 : static_cast<std::int32_t>(elements), 0};
-        if (!once) elements *= extent;
+        if (!once) {
+            elements *= extent;
+            outermost = axis;
+        }
         ++axis;
     }
     name_ = name;
     elements_ = elements;
+    outermost_ = outermost;
     buffer_.type = type;
     buffer_.dimensions = axis;
     buffer_.dim = dimensions_;
@@ -55,7 +67,18 @@ std::size_t DeviceTensor::bytes() const {
     return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
+flashwright_status DeviceTensor::grow() {
+    halide_dimension_t &last = dimensions_[outermost_];
+    const std::int64_t step = kSizeMultiple / std::gcd(kSizeMultiple, std::int64_t{last.stride} * buffer_.type.bytes());
+    const std::int64_t extent = (last.extent + step - 1) / step * step;
+    if (elements_ / last.extent > kMost / extent) return too_large(name_);
+    last.extent = static_cast<std::int32_t>(extent);
+    elements_ = extent * last.stride;
+    return ok_status();
+}
+
 flashwright_status DeviceTensor::allocate() {
+    if (const flashwright_status status = grow(); failed(status)) return status;
     memory_.reset(static_cast<char *>(std::aligned_alloc(kAlignment, bytes())));
     if (memory_ == nullptr) {
         return make_status(FLASHWRIGHT_OUT_OF_MEMORY, "%s: expected %zu bytes of memory for its copy, got none", name_,

@@ -25,7 +25,7 @@ class DeviceTensor {
     // fit 32 bits; `name` is for messages.
     flashwright_status describe(const char *name, halide_type_t type, std::initializer_list<std::int64_t> extents,
                                 unsigned repeated = 0);
-    // Zeros in host memory.
+    // Zeros in host memory, of which there may be more than described.
     flashwright_status allocate();
     flashwright_status allocate(const char *name, halide_type_t type, std::initializer_list<std::int64_t> extents,
                                 unsigned repeated = 0);
@@ -63,10 +63,14 @@ class DeviceTensor {
         void operator()(char *memory) const { std::free(memory); }
     };
 
+    // The outermost axis, to a size that every backend takes.
+    flashwright_status grow();
+
     void *context_;
     const char *name_ = "";
     bool placed_ = false;
     std::int64_t elements_ = 0;
+    int outermost_ = 0;  // axis of those that are stored
     halide_buffer_t buffer_ = {};
     halide_dimension_t dimensions_[4];
     std::unique_ptr<char, Free> memory_;

@@ -2,16 +2,18 @@
 #pragma once
 
 #include "HalideRuntime.h"
-#include "gpu_kernels.h"
+#include "device_problem.h"
 #include "tensor_view.h"
 
 namespace flashwright {
 
 class DeviceView {
  public:
-    // `call` is the user_context. f32 or bytes; check_device_strides must have passed.
+    // `call` is the user_context. f32, f16 or bytes; check_device_strides must have passed.
     DeviceView(const GpuDevice &device, void *call, const StridedTensor &view) : call_(call) {
-        buffer_.type = view.element_size == 1 ? halide_type_of<std::uint8_t>() : halide_type_of<float>();
+        buffer_.type = view.element_size == 1   ? halide_type_of<std::uint8_t>()
+                       : view.element_size == 2 ? storage_type(FLASHWRIGHT_F16)
+                                                : halide_type_of<float>();
         buffer_.dimensions = 4;
         buffer_.dim = dimensions_;
         for (int axis = kBatch; axis <= kChannel; ++axis) {

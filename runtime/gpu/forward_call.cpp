@@ -13,9 +13,9 @@ flashwright_status GpuForwardCall::prepare() {
         if (!failed(status) && tensor->host() == nullptr) status = tensor->allocate();
     }
     if (failed(status)) return status;
-    pack<float>(p_, p_.q, tensors_.q);
-    pack<float>(p_, p_.k, tensors_.k, true);
-    pack<float>(p_, p_.v, tensors_.v, true);
+    pack_elements(p_, p_.q, tensors_.q);
+    pack_elements(p_, p_.k, tensors_.k, true);
+    pack_elements(p_, p_.v, tensors_.v, true);
     pack_pairs(p_, tensors_.bias, tensors_.mask);
     return status;
 }
@@ -30,12 +30,13 @@ void GpuForwardCall::deliver() const {
 
 void GpuForwardCall::deliver_row(std::int64_t b, std::int64_t h, std::int64_t i) const {
     const DeviceTensor &result = tensors_.result;
-    const float *row = result.data<float>() + b * result.stride(3) + h * result.stride(2) + i * result.stride(1);
+    const std::int64_t size = p_.out.element_size;
+    const char *row = result.data<char>() + (b * result.stride(3) + h * result.stride(2) + i * result.stride(1)) * size;
     char *out = p_.out.at(b, h, i);
     for (std::int64_t d = 0; d < p_.head_dim_v; ++d) {
-        std::memcpy(out + d * p_.out.strides[kChannel] * p_.out.element_size, row + d, sizeof *row);
+        std::memcpy(out + d * p_.out.strides[kChannel] * size, row + d * size, static_cast<std::size_t>(size));
     }
-    if (p_.lse.given) std::memcpy(p_.lse.at(b, h, i), row + kernel_.tiles.head_dim, sizeof *row);
+    if (p_.lse.given) std::memcpy(p_.lse.at(b, h, i), row + kernel_.tiles.head_dim * size, sizeof(float));
 }
 
 }  // namespace flashwright

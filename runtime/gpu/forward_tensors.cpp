@@ -8,7 +8,7 @@
 namespace flashwright {
 namespace {
 
-constexpr int kLseColumns = 4;  // after the channels of a kernel's result
+constexpr int kLseBytes = 16;  // after the channels of a kernel's result
 
 }  // namespace
 
@@ -53,10 +53,11 @@ int GpuForwardTensors::launch() {
 
 flashwright_status GpuForwardTensors::describe() {
     const halide_type_t f32 = halide_type_of<float>(), i32 = halide_type_of<std::int32_t>();
+    const halide_type_t stored = storage_type(p_.dtype);
     const std::int64_t channels = kernel_.tiles.head_dim, thread_blocks = rows_ / kernel_.tiles.block_q();
-    flashwright_status status = q.describe("q", f32, {channels, rows_, p_.heads, p_.batch});
-    if (!failed(status)) status = k.describe("k", f32, {channels, keys_, p_.heads_kv, p_.batch});
-    if (!failed(status)) status = v.describe("v", f32, {channels, keys_, p_.heads_kv, p_.batch});
+    flashwright_status status = q.describe("q", stored, {channels, rows_, p_.heads, p_.batch});
+    if (!failed(status)) status = k.describe("k", stored, {channels, keys_, p_.heads_kv, p_.batch});
+    if (!failed(status)) status = v.describe("v", stored, {channels, keys_, p_.heads_kv, p_.batch});
     if (!failed(status)) status = describe_pairs(p_, keys_, rows_, &bias, &mask);
     if (!failed(status)) status = slopes.describe("alibi_slopes", f32, {p_.heads});
     for (DeviceTensor *tensor : {&lo_offset, &hi_offset, &diagonal, &key_count}) {
@@ -64,7 +65,7 @@ flashwright_status GpuForwardTensors::describe() {
     }
     if (!failed(status)) status = plan.describe("q", i32, {4, thread_blocks, p_.batch});
     if (!failed(status)) {
-        status = result.describe("out", f32, {channels + kLseColumns, rows_, p_.heads, p_.batch});
+        status = result.describe("out", stored, {channels + kLseBytes / stored.bytes(), rows_, p_.heads, p_.batch});
     }
     return status;
 }

@@ -22,7 +22,8 @@ bool finite(const BackwardProblem &problem) {
 }
 
 void fill_zeros(const BackwardProblem &problem) {
-    for (const StridedTensor *gradient : {&problem.dq, &problem.dk, &problem.dv}) {
+    for (const StridedTensor *gradient : {&problem.dq, &problem.dk, &problem.dv, &problem.dbias}) {
+        if (!gradient->given) continue;
         for (std::int64_t b = 0; b < gradient->shape[kBatch]; ++b) {
             for (std::int64_t h = 0; h < gradient->shape[kHead]; ++h) {
                 fill_zero(HeadMatrix<float>(*gradient, b, h), 0, gradient->shape[kRow]);
@@ -55,9 +56,6 @@ flashwright_status fill_zeros_on_stream(const BackwardProblem &problem, const Gp
 // Beside what forward checks.
 flashwright_status check_gradient_supported(const BackwardProblem &problem, const char *backend) {
     const std::int64_t groups = problem.forward.batch * problem.forward.heads_kv;
-    if (problem.dbias.given) {
-        return make_status(FLASHWRIGHT_UNSUPPORTED, "dbias: expected none on backend %s, got one", backend);
-    }
     if (groups > kMaxGrid) {
         return make_status(FLASHWRIGHT_UNSUPPORTED,
                            "k: expected at most %" PRId64 " heads of all batch entries on backend %s, got %" PRId64,
@@ -71,15 +69,28 @@ flashwright_status check_backward(const flashwright_backward_args *args, const c
     flashwright_status status = validate_backward(args, true, problem);
     if (!failed(status)) {
         status =
-            check_supported(problem->forward, backend, widest(kGpuGradientKernels, kGpuGradientKernelCount, backend));
+            check_supported(problem->forward, backend,
+                            reach_of(kGpuGradientKernels, kGpuGradientKernelCount, backend, problem->forward.dtype));
     }
     return failed(status) ? status : check_gradient_supported(*problem, backend);
 }
 
 const GpuGradientKernel *find_backward(const BackwardProblem &problem, const char *backend, bool finite) {
     const ForwardProblem &p = problem.forward;
-    return find_kernel(kGpuGradientKernels, kGpuGradientKernelCount, backend, std::max(p.head_dim, p.head_dim_v),
-                       attention_request(Op::backward, p).terms, finite);
+    return find_kernel(kGpuGradientKernels, kGpuGradientKernelCount, backend, p.dtype,
+                       std::max(p.head_dim, p.head_dim_v), attention_request(Op::backward, p).terms, finite);
+}
+
+// Of a kernel that was found.
+flashwright_status check_dbias(const BackwardProblem &problem, const GpuGradientKernel *kernel) {
+    const auto gives_dbias = [](const GpuGradientKernel::Pass &pass) { return pass.dbias; };
+    if (kernel == nullptr || !problem.dbias.given ||
+        std::any_of(kernel->passes, kernel->passes + kernel->pass_count, gives_dbias)) {
+        return ok_status();
+    }
+    return make_status(FLASHWRIGHT_UNSUPPORTED,
+                       "dbias: expected none, as %s of this build's configuration has no pass for it, got one",
+                       kernel->name);
 }
 
 bool no_pairs(const ForwardProblem &p) { return p.batch == 0 || p.heads == 0 || p.seqlen_q == 0 || p.seqlen_k == 0; }
@@ -100,7 +111,9 @@ flashwright_status flashwright_gpu_backward(const flashwright_backward_args *arg
         fill_zeros(problem);
         return status;
     }
-    return run_call<GpuBackwardCall>(problem, find_backward(problem, backend, finite(problem)), backend, kernel);
+    const GpuGradientKernel *found = find_backward(problem, backend, finite(problem));
+    status = check_dbias(problem, found);
+    return failed(status) ? status : run_call<GpuBackwardCall>(problem, found, backend, kernel);
 }
 
 flashwright_status flashwright_gpu_backward_on_stream(const flashwright_backward_args *args,
@@ -110,6 +123,9 @@ flashwright_status flashwright_gpu_backward_on_stream(const flashwright_backward
     GpuStream where;
     flashwright_status status = find_stream(stream, &device, &where);
     if (!failed(status)) status = check_backward(args, stream->backend, &problem);
+    if (!failed(status) && problem.dbias.given) {
+        status = make_status(FLASHWRIGHT_UNSUPPORTED, "dbias: expected none of a call on a stream, got one");
+    }
     if (failed(status)) return status;
     if (no_pairs(problem.forward)) return fill_zeros_on_stream(problem, *device, where);
     return run_on_stream<StreamBackwardCall>(problem, find_backward(problem, stream->backend, stream->finite != 0),

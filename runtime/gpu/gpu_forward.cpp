@@ -14,13 +14,15 @@ namespace flashwright {
 namespace {
 
 const GpuKernel *find_forward(const ForwardProblem &problem, const char *backend, bool finite) {
-    return find_kernel(kGpuKernels, kGpuKernelCount, backend, std::max(problem.head_dim, problem.head_dim_v),
-                       attention_request(Op::forward, problem).terms, finite);
+    return find_kernel(kGpuKernels, kGpuKernelCount, backend, problem.dtype,
+                       std::max(problem.head_dim, problem.head_dim_v), attention_request(Op::forward, problem).terms,
+                       finite);
 }
 
 flashwright_status check_forward(const flashwright_forward_args *args, const char *backend, ForwardProblem *problem) {
     const flashwright_status status = validate_forward(args, true, problem);
-    return failed(status) ? status : check_supported(*problem, backend, widest(kGpuKernels, kGpuKernelCount, backend));
+    if (failed(status)) return status;
+    return check_supported(*problem, backend, reach_of(kGpuKernels, kGpuKernelCount, backend, problem->dtype));
 }
 
 bool nothing_to_do(const ForwardProblem &problem) {

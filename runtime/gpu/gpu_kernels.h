@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "../../schedules/gpu_tiles.h"
+#include "flashwright/flashwright.h"
 #include "gpu_stream_driver.h"
 #include "kernel_abi.h"
 
@@ -22,6 +23,7 @@ using GpuForwardKernel = int (*)(const void *user_context, halide_buffer_t *q, h
 // What a kernel takes.
 struct GpuKernelRange {
     const char *name, *backend;
+    flashwright_dtype dtype;
     unsigned terms;      // Terms
     bool finite_values;  // takes only tensors without NaN and infinity: V in forward, Q, K, V and dO in backward
     int head_dim;
@@ -39,16 +41,17 @@ using GpuGradientPass = int (*)(const void *user_context, halide_buffer_t *queri
                                 halide_buffer_t *plan, std::int32_t heads, std::int32_t head_rows, float softmax_scale,
                                 float softcap, halide_buffer_t *result);
 
-// Passes that give dQ, dK and dV, each once.
+// Passes that give dQ, dK and dV, each once, and one for the gradient of a bias where the kernel has that term.
 struct GpuGradientKernel : GpuKernelRange {
     struct Pass {
         bool owns_keys;  // else query rows
         bool dk, dv;     // what one gives that owns keys, in this order
+        bool dbias;      // gives no dQ but dS, the gradient of every score
         GpuTiles tiles;
         GpuGradientPass run;
     };
     int pass_count;
-    Pass passes[3];
+    Pass passes[4];
 };
 
 // What prepares tensors on the device and brings results to the caller's.
@@ -64,7 +67,7 @@ struct GpuStreamKernels {
                           std::int32_t bias_head, std::int32_t bias_batch, std::int32_t mask_row,
                           std::int32_t mask_head, std::int32_t mask_batch, halide_buffer_t *quantities);
 
-    Copy copy_f32, copy_bool;
+    Copy copy_f32, copy_f16, copy_bool;
     Columns columns_of_rows, columns_of_keys;
     Terms terms;
 };

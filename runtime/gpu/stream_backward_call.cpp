@@ -89,7 +89,7 @@ int StreamBackwardCall::provide() {
         memory_.add(tensor);
     }
     if (kernel_.terms != 0) memory_.add(&terms_);
-    for (int n = 0; n < kernel_.pass_count; ++n) {
+    for (int n = 0; n < t_.pass_count; ++n) {
         memory_.add(&t_.passes[n].plan);
         memory_.add(&t_.passes[n].result);
     }
@@ -148,8 +148,8 @@ int StreamBackwardCall::describe() {
 }
 
 int StreamBackwardCall::copy_outputs() {
-    for (int n = 0; n < kernel_.pass_count; ++n) {
-        const GpuGradientKernel::Pass &pass = kernel_.passes[n];
+    for (int n = 0; n < t_.pass_count; ++n) {
+        const GpuGradientKernel::Pass &pass = *t_.passes[n].pass;
         const DeviceTensor &from = t_.passes[n].result;
         int result = halide_error_code_success;
         if (!pass.owns_keys) result = copy_gradient(from, 0, t_.rows(), problem_.dq, &row_count_);

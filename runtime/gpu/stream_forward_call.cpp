@@ -82,6 +82,8 @@ int StreamForwardCall::copy_outputs() {
     if (result != halide_error_code_success || !p_.lse.given) return result;
     from.data += kernel_.head_dim * from.element_size;
     from.shape[kChannel] = 1;
+    for (std::int64_t &stride : from.strides) stride = stride * from.element_size / p_.lse.element_size;
+    from.element_size = p_.lse.element_size;
     return memory_.copy(from, p_.lse, &row_count_);
 }
 

@@ -83,8 +83,10 @@ int StreamMemory::copy(const StridedTensor &from, const StridedTensor &to, Devic
     for (const DeviceView *view : {&source, &target}) {
         if (view->error() != halide_error_code_success) return view->error();
     }
-    const GpuStreamKernels::Copy copy =
-        from.element_size == 1 ? device_.stream_kernels.copy_bool : device_.stream_kernels.copy_f32;
+    const GpuStreamKernels &kernels = device_.stream_kernels;
+    const GpuStreamKernels::Copy copy = from.element_size == 1   ? kernels.copy_bool
+                                        : from.element_size == 2 ? kernels.copy_f16
+                                                                 : kernels.copy_f32;
     return copy(call_, source.buffer(), rows->input(), target.buffer());
 }
 

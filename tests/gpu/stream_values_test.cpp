@@ -81,15 +81,15 @@ TEST_F(StreamValues, ForwardIsExact) {
 }
 
 TEST_F(StreamValues, BackwardIsExact) {
-    expect_exact_on_stream(gpu_problem({1, 4, 2, 5, 37, 20, 11}, causal()));
-    expect_exact_on_stream(gpu_problem({2, 1, 1, 7, 41, 64, 64}, lengths()));
-    expect_exact_on_stream(gpu_problem({1, 1, 1, 3, 21, 128, 100}));
+    expect_exact_on_stream(problem_without_dbias({1, 4, 2, 5, 37, 20, 11}, causal()));
+    expect_exact_on_stream(problem_without_dbias({2, 1, 1, 7, 41, 64, 64}, lengths()));
+    expect_exact_on_stream(problem_without_dbias({1, 1, 1, 3, 21, 128, 100}));
     for (const Shape &no_pairs : {Shape{1, 2, 1, 3, 0, 8, 8}, Shape{1, 2, 1, 0, 4, 8, 8}, Shape{1, 0, 1, 3, 4, 8, 8}}) {
-        expect_exact_on_stream(gpu_problem(no_pairs));
+        expect_exact_on_stream(problem_without_dbias(no_pairs));
     }
     for (const Form form : {Form::transposed, Form::reversed}) {
-        expect_exact_on_stream(gpu_problem({2, 2, 1, 3, 5, 6, 7}, {}, {form, form, form, form, Place::margins, 2},
-                                           {form, form, form, form}));
+        expect_exact_on_stream(problem_without_dbias(
+            {2, 2, 1, 3, 5, 6, 7}, {}, {form, form, form, form, Place::margins, 2}, {form, form, form, form}));
     }
 }
 
@@ -97,12 +97,12 @@ TEST_F(StreamValues, EveryTermIsTaken) {
     for (const bool finite : {true, false}) {
         expect_exact_on_stream(Problem(FLASHWRIGHT_F32, {2, 4, 2, 7, 21, 20, 11}, everything()), finite);
     }
-    expect_exact_on_stream(gpu_problem({2, 4, 2, 7, 21, 20, 11}, everything()), false);
+    expect_exact_on_stream(problem_without_dbias({2, 4, 2, 7, 21, 20, 11}, everything()), false);
     const Options broadcast = options_with([](Options &o) {
         o.bias = Coverage{false, true, false}, o.mask = Coverage{true, false, true}, o.alibi = true;
     });
     expect_exact_on_stream(Problem(FLASHWRIGHT_F32, {2, 2, 1, 5, 19, 6, 7}, broadcast));
-    expect_exact_on_stream(gpu_problem({2, 2, 1, 5, 19, 6, 7}, broadcast));
+    expect_exact_on_stream(problem_without_dbias({2, 2, 1, 5, 19, 6, 7}, broadcast));
 }
 
 // Tensors are filled between calls, which run on host memory, device memory and the CPU in turn.

@@ -17,7 +17,7 @@ extern "C" {
 
 /**
  * Whether a device can be used here.
- * @param backend "opencl" or "cuda".
+ * @param backend "opencl" or "cuda"; "vulkan" in a build that has it.
  * @return FLASHWRIGHT_OK, or FLASHWRIGHT_DEVICE_ERROR with a message that says why not.
  */
 FLASHWRIGHT_API flashwright_status flashwright_gpu_available(const char *backend);
@@ -25,10 +25,11 @@ FLASHWRIGHT_API flashwright_status flashwright_gpu_available(const char *backend
 /**
  * flashwright_forward on a GPU, with all its options, shapes and strides.
  *
- * F32 only, head_dim and head_dim_v up to 128, and less than 2^31 elements in each tensor once padded to whole tiles:
- * else FLASHWRIGHT_UNSUPPORTED.
+ * F32 or F16, head_dim and head_dim_v up to 128, and less than 2^31 elements in each tensor once padded to whole tiles:
+ * else FLASHWRIGHT_UNSUPPORTED. F16 is q, k, v, out and bias; softmax_lse and alibi_slopes are F32 then, and all is
+ * computed in F32.
  * @param args Tensors in host memory and options, as for flashwright_forward.
- * @param backend "opencl" or "cuda".
+ * @param backend "opencl" or "cuda"; "vulkan" in a build that has it.
  * @param[out] kernel On success the name of the kernel that ran; may be NULL.
  * @return As flashwright_forward, or FLASHWRIGHT_DEVICE_ERROR with the driver's words.
  */
@@ -36,11 +37,12 @@ FLASHWRIGHT_API flashwright_status flashwright_gpu_forward(const flashwright_for
                                                            const char **kernel);
 
 /**
- * flashwright_backward on a GPU, with all its options but dbias.
+ * flashwright_backward on a GPU, with all its options.
  *
- * F32 only, with the limits of flashwright_gpu_forward; a dbias is FLASHWRIGHT_UNSUPPORTED too.
+ * F32 only, with the limits of flashwright_gpu_forward. For a dbias the gradients of all scores are held on the device
+ * and in host memory, batch * heads * seqlen_q * seqlen_k elements, padded, of which there may be less than 2^31.
  * @param args Tensors in host memory and options, as for flashwright_backward.
- * @param backend "opencl" or "cuda".
+ * @param backend "opencl" or "cuda"; "vulkan" in a build that has it.
  * @param[out] kernel On success the name of the kernel that ran; may be NULL.
  * @return As flashwright_backward, or FLASHWRIGHT_DEVICE_ERROR with the driver's words.
  */

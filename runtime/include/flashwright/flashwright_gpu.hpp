@@ -13,7 +13,8 @@ namespace flashwright {
 /// @return FLASHWRIGHT_DEVICE_ERROR with a message that says why not.
 FLASHWRIGHT_LOCAL inline Status gpu_available(const char *backend) { return flashwright_gpu_available(backend); }
 
-/// As forward, on a GPU, for float alone; flashwright_gpu_forward says what else a GPU kernel does not take.
+/// As forward, on a GPU, for float alone; flashwright_gpu_forward says what else a GPU kernel does not take, and takes
+/// FLASHWRIGHT_F16.
 /// @param backend "opencl" or "cuda".
 /// @param q [batch, heads, seqlen_q, head_dim], in host memory as all others.
 /// @param k [batch, heads_kv, seqlen_k, head_dim].
@@ -29,8 +30,7 @@ FLASHWRIGHT_LOCAL inline Status gpu_forward(const char *backend, const ConstTens
     return flashwright_gpu_forward(&args, backend, nullptr);
 }
 
-/// As backward, on a GPU, for float alone and without gradients.dbias; flashwright_gpu_backward says what else a GPU
-/// kernel does not take.
+/// As backward, on a GPU, for float alone; flashwright_gpu_backward says what else a GPU kernel does not take.
 /// @param backend "opencl" or "cuda".
 /// @param q [batch, heads, seqlen_q, head_dim], in host memory as all others.
 /// @param k [batch, heads_kv, seqlen_k, head_dim].
@@ -38,7 +38,7 @@ FLASHWRIGHT_LOCAL inline Status gpu_forward(const char *backend, const ConstTens
 /// @param out What forward wrote, [batch, heads, seqlen_q, head_dim_v].
 /// @param softmax_lse What forward wrote, [batch, heads, seqlen_q].
 /// @param dout The gradient of out, in its shape.
-/// @param[out] gradients Overwritten, not added to; dbias empty.
+/// @param[out] gradients Overwritten, not added to; dbias may be empty.
 /// @param options What forward was given.
 /// @return As flashwright_gpu_backward.
 FLASHWRIGHT_LOCAL inline Status gpu_backward(const char *backend, const ConstTensorView &q, const ConstTensorView &k,

@@ -3,7 +3,7 @@
 
     forward.py FOLDER_OF_THE_GPU_KERNELS CONFIGURATION
 
-Those without terms, over grouped heads with tails on every axis and a diagonal from the bottom right. Needs NumPy.
+Those without terms, of f32 and f16, over grouped heads with tails on every axis and a diagonal from the bottom right. Needs NumPy.
 """
 import sys
 
@@ -13,8 +13,9 @@ from interpreter import Block
 HEADS, HEADS_KV, SEQLEN_Q, SEQLEN_K = 4, 2, 37, 85  # the first row sees some blocks of keys whole
 GROUP, DIAGONAL = HEADS // HEADS_KV, SEQLEN_K - SEQLEN_Q
 TOLERANCE = 1e-5  # of the largest value
+HALF_STEP = 2 ** -11  # of numbers in f16
 FAR = 1 << 30
-LSE_COLUMNS = 4
+LSE_BYTES = 16
 
 
 def exact(q, k, v, scale):
@@ -26,7 +27,7 @@ def exact(q, k, v, scale):
 
 
 def dense(tensor, rows, head_dim):
-    table = np.zeros((len(tensor), rows, head_dim), np.float32)
+    table = np.zeros((len(tensor), rows, head_dim), tensor.dtype)
     table[:, :tensor.shape[1], :tensor.shape[2]] = tensor
     return table
 
@@ -39,11 +40,11 @@ def plan_of(tile, rows, block):
 
 
 def run(kernel, names, tiles, head_dim, q, k, v, scale):
-    """The result, [head, row, channel]."""
+    """The result, [head, row, channel], of the type of q; after the channels comes lse in f32."""
     tile = tiles["threads"] * tiles["rows"]
     rows, keys = padded(SEQLEN_Q, tile), padded(SEQLEN_K, tiles["block_k"])
     arrays = {"q": dense(q, rows, head_dim), "k": dense(k, keys, head_dim), "v": dense(v, keys, head_dim),
-              "result": np.zeros((HEADS, rows, head_dim + LSE_COLUMNS), np.float32),
+              "result": np.zeros((HEADS, rows, head_dim + LSE_BYTES // q.itemsize), q.dtype),
               "plan": np.array([plan_of(n, tile, tiles["block_k"]) for n in range(rows // tile)], np.int32)}
     for name, value in (("lo_offset", -FAR), ("hi_offset", DIAGONAL), ("key_count", SEQLEN_K)):
         arrays[name] = np.full(1, value, np.int32)
@@ -57,25 +58,28 @@ def run(kernel, names, tiles, head_dim, q, k, v, scale):
         for block in range(rows // tile):
             Block(kernel, parameters, memory, (tiles["threads"], 1), (block, head, 0)).run()
     result = arrays["result"]
-    return memory[places["result"] // 4:][:result.size].view(np.float32).reshape(result.shape)
+    return memory[places["result"] // 4:][:result.nbytes // 4].view(q.dtype).reshape(result.shape)
 
 
-def check(name, tiles, head_dim):
+def check(name, dtype, tiles, head_dim):
     channels = head_dim - 3
     random = np.random.default_rng(1)
-    q = random.standard_normal((HEADS, SEQLEN_Q, channels)).astype(np.float32)
-    k, v = random.standard_normal((2, HEADS_KV, SEQLEN_K, channels)).astype(np.float32)
+    q = random.standard_normal((HEADS, SEQLEN_Q, channels)).astype(dtype)
+    k, v = random.standard_normal((2, HEADS_KV, SEQLEN_K, channels)).astype(dtype)
     out, lse = exact(q, k, v, channels ** -0.5)
     result = run(*read(name), tiles, head_dim, q, k, v, channels ** -0.5)[:, :SEQLEN_Q]
-    errors = [np.abs(result[..., :channels] - out).max() / np.abs(out).max(), np.abs(result[..., head_dim] - lse).max()]
-    print(f"{name}: out within {errors[0]:.1e}, lse within {errors[1]:.1e}")
-    return max(errors) < TOLERANCE
+    of_out = np.abs(result[..., :channels] - out).max() / np.abs(out).max()
+    of_lse = np.abs(np.ascontiguousarray(result[..., head_dim:]).view(np.float32)[..., 0] - lse).max()
+    print(f"{name}: out within {of_out:.1e}, lse within {of_lse:.1e}")
+    return of_out < TOLERANCE + (HALF_STEP if dtype == np.float16 else 0) and of_lse < TOLERANCE
 
 
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    results = [check(name, entry["tiles"], head_dim) for name, entry, head_dim in entries("forward")]
+    dtypes = {"f32": np.float32, "f16": np.float16}
+    results = [check(name, dtypes[entry.get("dtype", "f32")], entry["tiles"], head_dim)
+               for name, entry, head_dim in entries("forward")]
     sys.exit(0 if results and all(results) else "FAILED")
 
 

@@ -23,7 +23,7 @@ def entries(op):
     """(name, entry, head_dim) of the CUDA kernels of an operation that have no terms."""
     for entry in json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))["kernels"]:
         if entry["op"] == op and not entry["terms"]:
-            yield f"{op}_f32_cuda_d{entry['head_dim']}", entry, entry["head_dim"]
+            yield f"{op}_{entry.get('dtype', 'f32')}_cuda_d{entry['head_dim']}", entry, entry["head_dim"]
 
 
 def read(name):
@@ -47,7 +47,8 @@ def lay_out(arrays):
     words, places = [np.zeros(4, np.uint32)], {}
     for name, array in arrays.items():
         places[name] = 4 * sum(map(len, words))
-        words.append(np.resize(array.view(np.uint32), padded(array.size, 4)))
+        content = array.view(np.uint32)
+        words.append(np.resize(content, padded(content.size, 4)))
     return np.concatenate(words), places
 
 

@@ -1,7 +1,8 @@
 """Runs PTX by NumPy: the threads of a block together, one instruction after the other, as far as our kernels use it.
 
-Branches must be taken by all threads or none, but for those to the end, where some may go earlier. Registers of 32 bits are arrays of uint32, one element a thread; memory is an
-array of words. Fused multiply-adds round once, by way of double.
+Branches must be taken by all threads or none, but for those to the end, where some may go earlier. Registers of up to 16, 32 and
+64 bits are arrays of uint16, uint32 and uint64, one element a thread; memory is an array of words. Fused multiply-adds round
+once, by way of double.
 """
 import re
 
@@ -13,7 +14,10 @@ LOGIC = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not
 ARITHMETIC = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum, "neg": np.negative,
               "rem": np.fmod, "abs": np.abs, "rcp": np.reciprocal, "div": lambda x, y: x / y if x.dtype == np.float32 else np.trunc(x / y), "fma": lambda x, y, z: x.astype(np.float64) * y + z, "mad": lambda x, y, z: x * y + z,
               "shl": np.left_shift, "shr": np.right_shift}
-TYPES = {"f32": np.float32, "s32": np.int32, "u32": np.uint32, "b16": np.uint32, "b32": np.uint32, "s64": np.int64, "u64": np.uint64, "b64": np.uint64}
+TYPES = {"f16": np.float16, "b16": np.uint16, "f32": np.float32, "s32": np.int32, "u32": np.uint32, "b32": np.uint32, "s64": np.int64, "u64": np.uint64, "b64": np.uint64}
+HALF = {"b32": "b16", "b64": "b32"}
+REGISTER = {1: np.bool_, 2: np.uint16, 4: np.uint32, 8: np.uint64}  # by bytes
+SMALL = {"b8": np.uint8, "b16": np.uint16}  # what memory has that is smaller than words
 
 
 def split(text):
@@ -85,7 +89,8 @@ class Block:
         if operand in self.registers:
             value = self.registers[operand]
         elif operand.startswith("{"):
-            value = np.stack([self.value(half, "b32") for half in split(operand.strip("{}"))], axis=-1).view(np.uint64)[:, 0]
+            halves = [self.value(half, HALF[kind]) for half in split(operand.strip("{}"))]
+            value = np.stack(halves, axis=-1).view(TYPES[kind])[:, 0]
         elif operand.startswith("0f"):
             value = np.full(self.threads, int(operand[2:], 16), np.uint32)
         else:
@@ -101,12 +106,16 @@ class Block:
             self.registers[target] = COMPARE[opcode[1]](x, y)
         elif name == "selp":
             x, y = (self.value(operand, kind) for operand in operands[1:3])
-            self.registers[target] = np.where(self.registers[operands[3]], x, y).view(np.uint64 if kind == "b64" else np.uint32)
+            chosen = np.where(self.registers[operands[3]], x, y)
+            self.registers[target] = chosen.view(REGISTER[chosen.itemsize])
         elif name == "mov" and target.startswith("{"):
-            halves = self.value(operands[1], kind).copy().view(np.uint32).reshape(-1, 2).T
+            halves = self.value(operands[1], kind).copy().view(TYPES[HALF[kind]]).reshape(-1, 2).T
             self.registers.update(zip(split(target.strip("{}")), halves.copy()))
         elif name in ("mov", "cvta"):
             self.registers[target] = self.value(operands[1], kind).copy()
+        elif name == "cvt" and "f16x2" in opcode:
+            high, low = (self.value(operand, kind).astype(np.float16) for operand in operands[1:])
+            self.registers[target] = np.stack([low, high], axis=-1).view(np.uint32)[:, 0]
         elif name == "cvt":
             self.registers[target] = self.value(operands[1], kind).astype(TYPES[opcode[-2]])
         elif name in LOGIC:
@@ -127,7 +136,7 @@ class Block:
         if name in ("min", "max") and kind == "b32":
             raise ValueError(f"{'.'.join(opcode)}: expected a sign")
         result = ARITHMETIC[name](*values).astype(np.int64 if wide else TYPES[kind])
-        self.registers[operands[0]] = result.view(np.uint64 if result.itemsize == 8 else np.uint32)
+        self.registers[operands[0]] = result.view(REGISTER[result.itemsize])
 
     def move(self, opcode, operands):
         load, wide = opcode[0] == "ld", opcode[-1].endswith("64")
@@ -138,11 +147,14 @@ class Block:
         base, _, offset = place.strip("[]").partition("+")
         address = np.where(self.active, self.value(base, "b64").astype(np.int64) + int(offset or 0), 0)
         memory, word = self.memory["shared" if "shared" in opcode else "global"], address // 4
-        if opcode[-1] == "b8":
-            if load:
-                self.registers[names] = memory.view(np.uint8)[address].astype(np.uint32)
-            else:
-                self.store(memory.view(np.uint8), address, self.value(names, "b16"))
+        if opcode[-1] in SMALL:
+            small = memory.view(SMALL[opcode[-1]])
+            for n, name in enumerate(split(names.strip("{}"))):
+                place = address // small.itemsize + n
+                if load:
+                    self.registers[name] = small[place].astype(np.uint16)
+                else:
+                    self.store(small, place, self.value(name, "b16"))
             return
         for n, name in enumerate(split(names.strip("{}"))):
             if load and wide:

@@ -14,7 +14,7 @@ TEST_F(StreamBackward, EnqueuesAndSendsNoTensor) {
     const Context context;
     const flashwright_gpu_stream stream = on(context);
     for (const bool with_terms : {true, false}) {
-        GradientProblem problem = gpu_problem(kShape, with_terms ? everything() : Options{});
+        GradientProblem problem = problem_without_dbias(kShape, with_terms ? everything() : Options{});
         DeviceMemory memory;
         const flashwright_backward_args args = memory.arguments(problem);
         fake_cuda::reset();
@@ -59,7 +59,7 @@ TEST_F(StreamBackward, RefusalsNameWhatWasExpected) {
 
 TEST_F(StreamBackward, EveryFailureOfTheDriverBecomesAStatus) {
     expect_every_failure_is_a_status(14, [](const flashwright_gpu_stream &stream, DeviceMemory &memory) {
-        const auto problem = std::make_shared<GradientProblem>(gpu_problem(kShape, everything()));
+        const auto problem = std::make_shared<GradientProblem>(problem_without_dbias(kShape, everything()));
         const flashwright_backward_args args = memory.arguments(*problem);
         return [args, stream, problem] {  // which args point into
             return flashwright_gpu_backward_on_stream(&args, &stream, nullptr);
