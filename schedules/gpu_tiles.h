@@ -4,14 +4,30 @@
 namespace flashwright {
 
 struct GpuTiles {
-    int head_dim;  // channels of Q, K and V, compiled in; narrower tensors are padded
-    int threads;   // of a block
-    int rows;      // of queries that a thread owns; of keys in the passes of backward that sum over queries
-    int block_k;   // keys of one block; in those passes rows of queries
-    int tile_d;    // channels that one step of the dot products reads, in vectors of 4
-    int tile_v;    // channels of the result that are summed at once
+    int head_dim;   // channels of Q, K and V, compiled in; narrower tensors are padded
+    int threads;    // of a block
+    int rows;       // of queries that a thread owns; of keys in the passes of backward that sum over queries
+    int block_k;    // keys of one block; in those passes rows of queries
+    int tile_d;     // channels that one step of the dot products reads, in vectors of 4
+    int tile_v;     // channels of the result that are summed at once
+    int parts = 1;  // threads that share the channels of their rows; neighbours in a warp, so a power of 2 up to 32
 
-    int block_q() const { return threads * rows; }
+    int block_q() const { return threads / parts * rows; }
+    int own_channels() const { return head_dim / parts; }
+
+    // Which channel is the `own`th of a thread's. Threads take turns by vectors of 4, so that what they read together
+    // is one line.
+    template <typename Index>
+    Index channel(const Index &part, const Index &own) const {
+        return parts == 1 ? own : (own / 4 * parts + part) * 4 + own % 4;
+    }
+
+    // A row of forward's result: of each part its own channels, and then softmax_lse, four times.
+    static constexpr int kLseColumns = 4;
+    int result_columns() const { return parts * (own_channels() + kLseColumns); }
+    int result_column(int channel) const {
+        return channel / 4 % parts * (own_channels() + kLseColumns) + channel / (4 * parts) * 4 + channel % 4;
+    }
 };
 
 }  // namespace flashwright

@@ -6,12 +6,6 @@
 #include "tile_plan.h"
 
 namespace flashwright {
-namespace {
-
-constexpr int kLseColumns = 4;  // after the channels of a kernel's result
-
-}  // namespace
-
 GpuForwardCall::GpuForwardCall(const ForwardProblem &problem, const GpuKernel &kernel, void *context)
     : p_(problem),
       kernel_(kernel),
@@ -35,7 +29,7 @@ flashwright_status GpuForwardCall::prepare() {
     }
     if (!failed(status)) status = plan_.allocate("q", i32, {4, thread_blocks, p_.batch});
     if (!failed(status)) {
-        status = result_.allocate("out", f32, {channels + kLseColumns, rows_, p_.heads, p_.batch});
+        status = result_.allocate("out", f32, {kernel_.tiles.result_columns(), rows_, p_.heads, p_.batch});
     }
     if (failed(status)) return status;
     pack<float>(p_, p_.q, q_);
@@ -82,10 +76,11 @@ void GpuForwardCall::plan_blocks(std::int64_t thread_blocks) {
 void GpuForwardCall::deliver_row(std::int64_t b, std::int64_t h, std::int64_t i) const {
     const float *row = result_.data<float>() + b * result_.stride(3) + h * result_.stride(2) + i * result_.stride(1);
     char *out = p_.out.at(b, h, i);
-    for (std::int64_t d = 0; d < p_.head_dim_v; ++d) {
-        std::memcpy(out + d * p_.out.strides[kChannel] * p_.out.element_size, row + d, sizeof *row);
+    for (int d = 0; d < static_cast<int>(p_.head_dim_v); ++d) {
+        std::memcpy(out + d * p_.out.strides[kChannel] * p_.out.element_size, row + kernel_.tiles.result_column(d),
+                    sizeof *row);
     }
-    if (p_.lse.given) std::memcpy(p_.lse.at(b, h, i), row + kernel_.tiles.head_dim, sizeof *row);
+    if (p_.lse.given) std::memcpy(p_.lse.at(b, h, i), row + kernel_.tiles.own_channels(), sizeof *row);
 }
 
 }  // namespace flashwright

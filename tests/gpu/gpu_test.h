@@ -17,11 +17,13 @@ inline const char *backend() {
     return name != nullptr ? name : "opencl";
 }
 
-// Of a table of kernels.
+// Of the backend's kernels in a table.
 template <typename Kernel>
 std::set<int> head_dims(const Kernel *kernels, int count) {
     std::set<int> dims;
-    for (int i = 0; i < count; ++i) dims.insert(kernels[i].head_dim);
+    for (int i = 0; i < count; ++i) {
+        if (std::string(kernels[i].backend) == backend()) dims.insert(kernels[i].head_dim);
+    }
     return dims;
 }
 

@@ -25,8 +25,8 @@ FLASHWRIGHT_API flashwright_status flashwright_gpu_available(const char *backend
 /**
  * flashwright_forward on a GPU, with all its options, shapes and strides.
  *
- * F32 only, head_dim and head_dim_v up to 128, and less than 2^31 elements in each tensor once padded to whole tiles:
- * else FLASHWRIGHT_UNSUPPORTED.
+ * F32 only, head_dim and head_dim_v up to 128, on "cuda" up to 256, and less than 2^31 elements in each tensor once
+ * padded to whole tiles: else FLASHWRIGHT_UNSUPPORTED.
  * @param args Tensors in host memory and options, as for flashwright_forward.
  * @param backend "opencl" or "cuda".
  * @param[out] kernel On success the name of the kernel that ran; may be NULL.

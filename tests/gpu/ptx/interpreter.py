@@ -1,19 +1,20 @@
 """Runs PTX by NumPy: the threads of a block together, one instruction after the other, as far as our kernels use it.
 
-Branches must be taken by all threads or none. Registers of 32 bits are arrays of uint32, one element a thread; memory is an
-array of words. Fused multiply-adds round once, by way of double.
+Branches must be taken by all threads or none, so shuffles meet whole warps. Registers of up to 32 bits are arrays of uint32, one element a thread; memory
+is an array of words. Fused multiply-adds round once, by way of double.
 """
 import re
 
 import numpy as np
 
 COMPARE = {"lt": np.less, "gt": np.greater, "le": np.less_equal, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
-           "nan": lambda x, y: np.isnan(x) | np.isnan(y)}
+           "neu": np.not_equal, "nan": lambda x, y: np.isnan(x) | np.isnan(y)}
 LOGIC = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert}
-ARITHMETIC = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum, "neg": np.negative,
+ARITHMETIC = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum, "neg": np.negative, "abs": np.abs,
               "rem": np.fmod, "rcp": np.reciprocal, "div": lambda x, y: np.trunc(x / y), "fma": lambda x, y, z: x.astype(np.float64) * y + z, "mad": lambda x, y, z: x * y + z,
               "shl": np.left_shift, "shr": np.right_shift}
-TYPES = {"f32": np.float32, "s32": np.int32, "u32": np.uint32, "b32": np.uint32, "s64": np.int64, "u64": np.uint64, "b64": np.uint64}
+WARP = 32
+TYPES = {"f32": np.float32, "s32": np.int32, "u32": np.uint32, "b32": np.uint32, "b16": np.uint32, "s64": np.int64, "u64": np.uint64, "b64": np.uint64}
 
 
 def split(text):
@@ -34,14 +35,21 @@ class Kernel:
                 self.instructions.append((instruction[1], instruction[2].split("."), split(instruction[3])))
 
 
-class Block:
-    """One thread block. `parameters` are addresses and scalars in the kernel's order; `memory` is words, at address 0."""
+def exp2(x):
+    """ex2.approx without error, but for its own rounding."""
+    return np.exp2(x.astype(np.float64))
 
-    def __init__(self, kernel, parameters, memory, threads, index):
-        self.kernel, self.parameters, self.threads = kernel, parameters, threads
+
+class Block:
+    """One thread block of shape (x, y). `parameters` are addresses and scalars in the kernel's order; `memory` is words, at
+    address 0; `power` is what ex2.approx computes, in double."""
+
+    def __init__(self, kernel, parameters, memory, shape, index, power=exp2):
+        self.kernel, self.parameters, self.power = kernel, parameters, power
+        self.threads = threads = shape[0] * shape[1]
         self.memory = {"global": memory, "shared": np.zeros(1 << 14, np.uint32)}
-        place = np.arange(threads, dtype=np.uint32)
-        self.registers = {"%tid.x": place} | {f"%ctaid.{axis}": np.full(threads, n, np.uint32) for axis, n in zip("xyz", index)}
+        self.lanes = np.arange(threads, dtype=np.uint32)
+        self.registers = {"%tid.x": self.lanes % shape[0], "%tid.y": self.lanes // shape[0]} | {f"%ctaid.{axis}": np.full(threads, n, np.uint32) for axis, n in zip("xyz", index)}
 
     def run(self):
         with np.errstate(all="ignore"):
@@ -85,7 +93,8 @@ class Block:
             self.registers[target] = COMPARE[opcode[1]](x, y)
         elif name == "selp":
             x, y = (self.value(operand, kind) for operand in operands[1:3])
-            self.registers[target] = np.where(self.registers[operands[3]], x, y).view(np.uint32)
+            chosen = np.where(self.registers[operands[3]], x, y)
+            self.registers[target] = chosen.view(np.uint64 if chosen.itemsize == 8 else np.uint32)
         elif name == "mov" and target.startswith("{"):
             halves = self.value(operands[1], kind).copy().view(np.uint32).reshape(-1, 2).T
             self.registers.update(zip(split(target.strip("{}")), halves.copy()))
@@ -93,10 +102,27 @@ class Block:
             self.registers[target] = self.value(operands[1], kind).copy()
         elif name == "cvt":
             self.registers[target] = self.value(operands[1], kind).astype(TYPES[opcode[-2]])
+        elif name == "shfl":
+            self.registers[target] = self.value(operands[1], kind)[self.partners(opcode, operands)].copy()
+        elif name == "ex2":
+            self.registers[target] = self.power_of(self.value(operands[1], kind)).view(np.uint32)
         elif name in LOGIC:
             self.registers[target] = LOGIC[name](*(self.value(operand, kind) for operand in operands[1:]))
         else:
             self.compute(opcode, operands)
+
+    def partners(self, opcode, operands):
+        """Whose value each thread gets: an exchange within whole warps, of which every thread takes part."""
+        lane, last, members = operands[2:]
+        if opcode[:3] != ["shfl", "sync", "bfly"] or (last, members) != ("31", "-1") or self.threads % WARP:
+            raise ValueError(f"{'.'.join(opcode)} {operands}: expected an exchange within whole warps")
+        return self.lanes ^ self.value(lane, "u32")
+
+    def power_of(self, x):
+        """ex2.approx.ftz: what is below the smallest normal number is 0, at both ends."""
+        smallest = np.finfo(np.float32).tiny
+        result = self.power(np.where(np.abs(x) < smallest, np.float32(0), x)).astype(np.float32)
+        return np.where(result < smallest, np.float32(0), result)
 
     def compute(self, opcode, operands):
         name, kind = opcode[0], opcode[-1]
@@ -110,7 +136,8 @@ class Block:
             values[1] = values[1].astype(values[0].dtype)
         if name in ("min", "max") and kind == "b32":
             raise ValueError(f"{'.'.join(opcode)}: expected a sign")
-        result = ARITHMETIC[name](*values).astype(np.int64 if wide else TYPES[kind])
+        operation = np.divide if opcode[:2] == ["div", "full"] else ARITHMETIC[name]
+        result = operation(*values).astype(np.int64 if wide else TYPES[kind])
         self.registers[operands[0]] = result.view(np.uint64 if result.itemsize == 8 else np.uint32)
 
     def move(self, opcode, operands):
@@ -120,8 +147,11 @@ class Block:
             self.registers[names] = self.parameter(self.parameters[int(re.search(r"_(\d+)]", place)[1])], wide)
             return
         base, _, offset = place.strip("[]").partition("+")
-        word = (self.value(base, "b64").astype(np.int64) + int(offset or 0)) // 4
-        memory = self.memory["shared" if "shared" in opcode else "global"]
+        address = self.value(base, "b64").astype(np.int64) + int(offset or 0)
+        word, memory = address // 4, self.memory["shared" if "shared" in opcode else "global"]
+        if opcode[-1] == "b8":
+            self.registers[names] = memory[word] >> (8 * (address % 4)).astype(np.uint32) & 0xFF
+            return
         for n, name in enumerate(split(names.strip("{}"))):
             if load and wide:
                 pair = np.stack([memory[word + 2 * n], memory[word + 2 * n + 1]], axis=-1)

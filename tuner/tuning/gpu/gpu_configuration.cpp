@@ -55,7 +55,7 @@ std::vector<GpuKernel> forward_gpu_kernels(const nlohmann::ordered_json &configu
     std::size_t at = 0;
     try {
         for (const ordered_json &entry : configuration.at("kernels")) {
-            if (entry.at("op") == "forward") kernels.push_back(kernel_of(entry, at));
+            if (entry.at("op") == "forward" && entry.at("backend") == "cuda") kernels.push_back(kernel_of(entry, at));
             ++at;
         }
     } catch (const nlohmann::json::exception &error) {
