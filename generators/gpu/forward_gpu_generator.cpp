@@ -77,8 +77,7 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
         };
         const Expr row_in = row % tiles.rows;
         result(channel, row, head, batch) =
-            select(column < own, at_row(state.normalised, {row_in, min(column, own - 1)}),
-                   at_row(state.lse, {row_in}));
+            select(column < own, at_row(state.normalised, {row_in, min(column, own - 1)}), at_row(state.lse, {row_in}));
     }
 
     // The tile's blocks of keys from one boundary of its plan to the next. The clamp lets Halide prove what it makes
