@@ -1,3 +1,5 @@
+#include "../../schedules/gpu_tiles.h"
+
 #include <Halide.h>
 
 namespace flashwright {
@@ -11,13 +13,16 @@ class CopyGpuGenerator : public Generator<CopyGpuGenerator> {
  public:
     Input<Buffer<void, 4>> from{"from"};
     Input<Buffer<int32_t, 1>> rows{"rows"};  // that exist, of each batch entry; the others become zeros
+    // Where `from` has its channels if it is a result of forward, see schedules/gpu_tiles.h; 0 and 0: in place.
+    Input<int> part_bits{"part_bits"}, part_columns{"part_columns"};
     Output<Buffer<void, 4>> to{"to"};
 
     void generate() {
         const Expr last_channel = from.dim(0).extent() - 1, last_row = from.dim(1).extent() - 1;
         const Expr exists = channel <= last_channel && row <= last_row && row < rows(batch);
+        const Expr column = result_column<Expr>(channel, part_bits, part_columns);
         to(channel, row, head, batch) = select(
-            exists, from(clamp(channel, 0, last_channel), clamp(row, 0, last_row), head, batch), cast(from.type(), 0));
+            exists, from(clamp(column, 0, last_channel), clamp(row, 0, last_row), head, batch), cast(from.type(), 0));
     }
 
     void schedule() {

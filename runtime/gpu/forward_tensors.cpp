@@ -6,11 +6,6 @@
 #include "tile_plan.h"
 
 namespace flashwright {
-namespace {
-
-constexpr int kLseBytes = 16;  // after the channels of a kernel's result
-
-}  // namespace
 
 GpuForwardTensors::GpuForwardTensors(const ForwardProblem &problem, const GpuKernel &kernel, void *context)
     : q(context),
@@ -65,7 +60,8 @@ flashwright_status GpuForwardTensors::describe() {
     }
     if (!failed(status)) status = plan.describe("q", i32, {4, thread_blocks, p_.batch});
     if (!failed(status)) {
-        status = result.describe("out", stored, {channels + kLseBytes / stored.bytes(), rows_, p_.heads, p_.batch});
+        status =
+            result.describe("out", stored, {kernel_.tiles.result_columns(stored.bytes()), rows_, p_.heads, p_.batch});
     }
     return status;
 }

@@ -57,7 +57,8 @@ struct GpuGradientKernel : GpuKernelRange {
 // What prepares tensors on the device and brings results to the caller's.
 struct GpuStreamKernels {
     // See generators/gpu/copy_gpu_generator.cpp.
-    using Copy = int (*)(const void *user_context, halide_buffer_t *from, halide_buffer_t *rows, halide_buffer_t *to);
+    using Copy = int (*)(const void *user_context, halide_buffer_t *from, halide_buffer_t *rows, std::int32_t part_bits,
+                         std::int32_t part_columns, halide_buffer_t *to);
     // See generators/gpu/gradient_rows_gpu_generator.cpp.
     using Columns = int (*)(const void *user_context, halide_buffer_t *lo_offset, halide_buffer_t *hi_offset,
                             halide_buffer_t *count, halide_buffer_t *other_count, halide_buffer_t *lse,

@@ -78,9 +78,11 @@ int StreamForwardCall::copy_inputs() {
 
 int StreamForwardCall::copy_outputs() {
     StridedTensor from = tensors_.result.on_device();
-    const int result = memory_.copy(from, p_.out, &row_count_);
+    const GpuTiles &tiles = kernel_.tiles;
+    const ResultParts parts{tiles.part_bits(), tiles.part_columns(from.element_size)};
+    const int result = memory_.copy(from, p_.out, &row_count_, parts);
     if (result != halide_error_code_success || !p_.lse.given) return result;
-    from.data += kernel_.head_dim * from.element_size;
+    from.data += tiles.own_channels() * from.element_size;
     from.shape[kChannel] = 1;
     for (std::int64_t &stride : from.strides) stride = stride * from.element_size / p_.lse.element_size;
     from.element_size = p_.lse.element_size;

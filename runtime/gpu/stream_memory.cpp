@@ -77,7 +77,8 @@ int StreamMemory::place(DeviceTensor *tensor, const StridedTensor &view) {
     return tensor->place(reinterpret_cast<std::uint64_t>(view.data), device_.interface());
 }
 
-int StreamMemory::copy(const StridedTensor &from, const StridedTensor &to, DeviceTensor *rows) {
+int StreamMemory::copy(const StridedTensor &from, const StridedTensor &to, DeviceTensor *rows,
+                       const ResultParts &parts) {
     if (from.empty() || to.empty()) return halide_error_code_success;
     DeviceView source(device_, call_, from), target(device_, call_, to);
     for (const DeviceView *view : {&source, &target}) {
@@ -87,7 +88,7 @@ int StreamMemory::copy(const StridedTensor &from, const StridedTensor &to, Devic
     const GpuStreamKernels::Copy copy = from.element_size == 1   ? kernels.copy_bool
                                         : from.element_size == 2 ? kernels.copy_f16
                                                                  : kernels.copy_f32;
-    return copy(call_, source.buffer(), rows->input(), target.buffer());
+    return copy(call_, source.buffer(), rows->input(), parts.bits, parts.columns, target.buffer());
 }
 
 }  // namespace flashwright

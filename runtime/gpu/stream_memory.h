@@ -12,6 +12,11 @@ namespace flashwright {
 // UNSUPPORTED if the copies could not index the tensor.
 flashwright_status check_device_strides(const StridedTensor &view);
 
+// Where a tensor that is a kernel's result has its channels, see schedules/gpu_tiles.h; in place in all others.
+struct ResultParts {
+    int bits = 0, columns = 0;
+};
+
 class StreamMemory {
  public:
     // `call` is the user_context.
@@ -29,7 +34,7 @@ class StreamMemory {
     // Places the tensor where the caller's already is.
     int place(DeviceTensor *tensor, const StridedTensor &view);
     // Rows from `rows`[batch entry] on become zeros, and so do channels that `from` does not have.
-    int copy(const StridedTensor &from, const StridedTensor &to, DeviceTensor *rows);
+    int copy(const StridedTensor &from, const StridedTensor &to, DeviceTensor *rows, const ResultParts &parts = {});
 
  private:
     static constexpr int kTensors = 24;

@@ -151,8 +151,11 @@ TEST(GpuRefusals, NameWhatWasExpected) {
     };
     expect_refused({FLASHWRIGHT_F64, {1, 1, 1, 2, 2, 8, 8}}, FLASHWRIGHT_UNSUPPORTED,
                    {"q", "f32 or f16", "f64", backend()});
-    expect_refused({FLASHWRIGHT_F32, {1, 1, 1, 2, 2, 129, 8}}, FLASHWRIGHT_UNSUPPORTED, {"q", "128", "129"});
-    expect_refused({FLASHWRIGHT_F32, {1, 1, 1, 2, 2, 8, 200}}, FLASHWRIGHT_UNSUPPORTED, {"v", "128", "200"});
+    const int widest = *head_dims(kGpuKernels, kGpuKernelCount).rbegin();
+    expect_refused({FLASHWRIGHT_F32, {1, 1, 1, 2, 2, widest + 1, 8}}, FLASHWRIGHT_UNSUPPORTED,
+                   {"q", std::to_string(widest), std::to_string(widest + 1)});
+    expect_refused({FLASHWRIGHT_F32, {1, 1, 1, 2, 2, 8, 300}}, FLASHWRIGHT_UNSUPPORTED,
+                   {"v", std::to_string(widest), "300"});
     Problem problem(FLASHWRIGHT_F32, {1, 1, 1, 2, 2, 8, 8});
     const flashwright_forward_args args = problem.args();
     expect_message(flashwright_gpu_forward(&args, "metal", nullptr), FLASHWRIGHT_UNSUPPORTED, {"backend", "metal"});

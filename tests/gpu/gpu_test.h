@@ -18,12 +18,13 @@ inline const char *backend() {
     return name != nullptr ? name : "opencl";
 }
 
-// Of a table of kernels.
+// Of the backend's kernels in a table.
 template <typename Kernel>
 std::set<int> head_dims(const Kernel *kernels, int count, flashwright_dtype dtype = FLASHWRIGHT_F32) {
     std::set<int> dims;
     for (int i = 0; i < count; ++i) {
-        if (kernels[i].dtype == dtype) dims.insert(kernels[i].head_dim);
+        const bool of_backend = std::string(kernels[i].backend) == backend();
+        if (of_backend && kernels[i].dtype == dtype) dims.insert(kernels[i].head_dim);
     }
     return dims;
 }

@@ -1,8 +1,10 @@
 // What calls on tensors in device memory give, by CUDA alone.
 #include "device_memory.h"
 #include "gpu_test.h"
+#include "support/check.h"
 #include "support/options.h"
 
+#include <cmath>
 #include <string>
 
 namespace flashwright::test {
@@ -25,6 +27,20 @@ void expect_exact_on_stream(Problem problem, bool finite = true) {
     SCOPED_TRACE(problem.describe());
     ASSERT_TRUE(is_ok(run_on_stream(problem, finite)));
     EXPECT_TRUE(outputs_match(problem, exact_forward(problem)));
+}
+
+// f16 is computed in f32, and rounded once.
+void expect_exact_halves_on_stream(Problem problem) {
+    SCOPED_TRACE(problem.describe());
+    ASSERT_TRUE(is_ok(run_on_stream(problem)));
+    const Exact exact = exact_forward(problem);
+    const std::vector<double> out = problem.out.values();
+    const double near = tolerance(FLASHWRIGHT_F32);
+    for (std::size_t n = 0; n < out.size(); ++n) {
+        EXPECT_NEAR(out[n], exact.out[n], std::fabs(exact.out[n]) / (1 << 11) + near) << n;
+    }
+    EXPECT_TRUE(problem.out.fully_written() && problem.out.gaps_intact());
+    EXPECT_TRUE(lse_matches(problem.lse.values(), exact.lse, near));
 }
 
 flashwright_status run_on_stream(GradientProblem &problem, bool finite = true) {
@@ -68,7 +84,7 @@ class StreamValues : public GpuTest {
 };
 
 TEST_F(StreamValues, ForwardIsExact) {
-    expect_exact_on_stream(Problem{FLASHWRIGHT_F32, {1, 2, 1, 128, 32, 32, 32}});  // in place
+    expect_exact_on_stream(Problem{FLASHWRIGHT_F32, {1, 2, 1, 128, 48, 32, 32}});  // in place
     expect_exact_on_stream(Problem{FLASHWRIGHT_F32, {1, 2, 1, 5, 37, 20, 11}, causal()});
     expect_exact_on_stream(Problem{FLASHWRIGHT_F32, {2, 1, 1, 7, 41, 64, 64}, lengths()});
     expect_exact_on_stream(Problem{FLASHWRIGHT_F32, {1, 1, 1, 3, 21, 128, 100}});
@@ -78,6 +94,21 @@ TEST_F(StreamValues, ForwardIsExact) {
         expect_exact_on_stream(
             Problem{FLASHWRIGHT_F32, {2, 2, 1, 3, 5, 6, 7}, {}, {form, form, form, form, Place::margins, 2}});
     }
+}
+
+// Threads share the channels of a row, two and four.
+TEST_F(StreamValues, ChannelsOfSeveralThreads) {
+    expect_exact_on_stream(Problem{FLASHWRIGHT_F32, {1, 2, 1, 64, 40, 128, 128}});  // in place
+    expect_exact_on_stream(Problem{FLASHWRIGHT_F32, {1, 2, 1, 3, 21, 250, 253}});
+    const Form form = Form::channel_gap;
+    expect_exact_on_stream(Problem{FLASHWRIGHT_F32, {1, 1, 1, 2, 5, 130, 129}, {}, {form, form, form, form}});
+}
+
+TEST_F(StreamValues, HalvesAreExact) {
+    expect_exact_halves_on_stream(Problem{FLASHWRIGHT_F16, {1, 2, 1, 128, 48, 64, 64}});  // in place
+    expect_exact_halves_on_stream(Problem{FLASHWRIGHT_F16, {1, 2, 1, 5, 37, 20, 11}, causal()});
+    expect_exact_halves_on_stream(Problem{FLASHWRIGHT_F16, {1, 1, 1, 3, 21, 128, 100}});
+    expect_exact_halves_on_stream(Problem{FLASHWRIGHT_F16, {2, 4, 2, 7, 21, 20, 11}, everything()});
 }
 
 TEST_F(StreamValues, BackwardIsExact) {

@@ -25,9 +25,9 @@ FLASHWRIGHT_API flashwright_status flashwright_gpu_available(const char *backend
 /**
  * flashwright_forward on a GPU, with all its options, shapes and strides.
  *
- * F32 or F16, head_dim and head_dim_v up to 128, and less than 2^31 elements in each tensor once padded to whole tiles:
- * else FLASHWRIGHT_UNSUPPORTED. F16 is q, k, v, out and bias; softmax_lse and alibi_slopes are F32 then, and all is
- * computed in F32.
+ * F32 or F16, head_dim and head_dim_v up to 128, on "cuda" with F32 up to 256, and less than 2^31 elements in each
+ * tensor once padded to whole tiles: else FLASHWRIGHT_UNSUPPORTED. F16 is q, k, v, out and bias; softmax_lse and
+ * alibi_slopes are F32 then, and all is computed in F32.
  * @param args Tensors in host memory and options, as for flashwright_forward.
  * @param backend "opencl" or "cuda"; "vulkan" in a build that has it.
  * @param[out] kernel On success the name of the kernel that ran; may be NULL.
@@ -89,7 +89,8 @@ FLASHWRIGHT_API flashwright_status flashwright_gpu_forward_on_stream(const flash
  * flashwright_gpu_backward on tensors in device memory, in the order of a stream.
  *
  * What flashwright_gpu_forward_on_stream says holds here, too: out, dout, dq, dk and dv are in device memory as well.
- * All inputs are copied on the device into the kernels' layout, and all gradients out of it.
+ * A dbias is FLASHWRIGHT_UNSUPPORTED. All inputs are copied on the device into the kernels' layout, and all gradients
+ * out of it.
  * @param args As for flashwright_gpu_backward.
  * @param stream Where it runs.
  * @param[out] kernel On success the name of the attention kernel that was enqueued; may be NULL, and is left alone

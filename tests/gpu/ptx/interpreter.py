@@ -1,8 +1,8 @@
 """Runs PTX by NumPy: the threads of a block together, one instruction after the other, as far as our kernels use it.
 
-Branches must be taken by all threads or none, but for those to the end, where some may go earlier. Registers of up to 16, 32 and
-64 bits are arrays of uint16, uint32 and uint64, one element a thread; memory is an array of words. Fused multiply-adds round
-once, by way of double.
+Branches must be taken by all threads or none, so shuffles meet whole warps, but for branches to the end, where some may go earlier.
+Registers of up to 16, 32 and 64 bits are arrays of uint16, uint32 and uint64, one element a thread; memory is an array of words.
+Fused multiply-adds round once, by way of double.
 """
 import re
 
@@ -17,6 +17,7 @@ ARITHMETIC = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.m
 TYPES = {"f16": np.float16, "b16": np.uint16, "f32": np.float32, "s32": np.int32, "u32": np.uint32, "b32": np.uint32, "s64": np.int64, "u64": np.uint64, "b64": np.uint64}
 HALF = {"b32": "b16", "b64": "b32"}
 REGISTER = {1: np.bool_, 2: np.uint16, 4: np.uint32, 8: np.uint64}  # by bytes
+WARP = 32
 SMALL = {"b8": np.uint8, "b16": np.uint16}  # what memory has that is smaller than words
 
 
@@ -39,16 +40,21 @@ class Kernel:
                 self.instructions.append((instruction[1], instruction[2].split("."), split(instruction[3])))
 
 
+def exp2(x):
+    """ex2.approx without error, but for its own rounding."""
+    return np.exp2(x.astype(np.float64))
+
+
 class Block:
     """One thread block of so many `threads` along x and y. `parameters` are addresses and scalars in the kernel's order;
-    `memory` is words, at address 0.
+    `memory` is words, at address 0; `power` is what ex2.approx computes, in double.
     """
 
-    def __init__(self, kernel, parameters, memory, threads, index):
-        self.kernel, self.parameters, self.threads = kernel, parameters, threads[0] * threads[1]
+    def __init__(self, kernel, parameters, memory, threads, index, power=exp2):
+        self.kernel, self.parameters, self.power, self.threads = kernel, parameters, power, threads[0] * threads[1]
         self.memory = {"global": memory, "shared": np.zeros(1 << 14, np.uint32)}
-        place = np.arange(self.threads, dtype=np.uint32)
-        self.registers = {"%tid.x": place % threads[0], "%tid.y": place // threads[0]}
+        self.lanes = np.arange(self.threads, dtype=np.uint32)
+        self.registers = {"%tid.x": self.lanes % threads[0], "%tid.y": self.lanes // threads[0]}
         self.registers |= {f"%ctaid.{axis}": np.full(self.threads, n, np.uint32) for axis, n in zip("xyz", index)}
         self.active = np.ones(self.threads, bool)
 
@@ -94,7 +100,7 @@ class Block:
         elif operand.startswith("0f"):
             value = np.full(self.threads, int(operand[2:], 16), np.uint32)
         else:
-            value = np.full(self.threads, int(operand)).astype(np.bool_ if kind == "pred" else TYPES[kind])
+            value = np.full(self.threads, int(operand, 0)).astype(np.bool_ if kind == "pred" else TYPES[kind])
         return value if kind == "pred" else value.view(TYPES[kind])
 
     def step(self, opcode, operands):
@@ -118,10 +124,27 @@ class Block:
             self.registers[target] = np.stack([low, high], axis=-1).view(np.uint32)[:, 0]
         elif name == "cvt":
             self.registers[target] = self.value(operands[1], kind).astype(TYPES[opcode[-2]])
+        elif name == "shfl":
+            self.registers[target] = self.value(operands[1], kind)[self.partners(opcode, operands)].copy()
+        elif name == "ex2":
+            self.registers[target] = self.power_of(self.value(operands[1], kind)).view(np.uint32)
         elif name in LOGIC:
             self.registers[target] = LOGIC[name](*(self.value(operand, kind) for operand in operands[1:]))
         else:
             self.compute(opcode, operands)
+
+    def partners(self, opcode, operands):
+        """Whose value each thread gets: an exchange within whole warps, of which every thread takes part."""
+        lane, last, members = operands[2:]
+        if opcode[:3] != ["shfl", "sync", "bfly"] or (last, members) != ("31", "-1") or self.threads % WARP or not self.active.all():
+            raise ValueError(f"{'.'.join(opcode)} {operands}: expected an exchange within whole warps")
+        return self.lanes ^ self.value(lane, "u32")
+
+    def power_of(self, x):
+        """ex2.approx.ftz: what is below the smallest normal number is 0, at both ends."""
+        smallest = np.finfo(np.float32).tiny
+        result = self.power(np.where(np.abs(x) < smallest, np.float32(0), x)).astype(np.float32)
+        return np.where(result < smallest, np.float32(0), result)
 
     def compute(self, opcode, operands):
         name, kind = opcode[0], opcode[-1]
@@ -142,7 +165,8 @@ class Block:
         load, wide = opcode[0] == "ld", opcode[-1].endswith("64")
         place, names = (operands[1], operands[0]) if load else operands
         if opcode[1] == "param":
-            self.registers[names] = self.parameter(self.parameters[int(re.search(r"_(\d+)]", place)[1])], wide)
+            value = self.parameter(self.parameters[int(re.search(r"_(\d+)]", place)[1])], wide)
+            self.registers[names] = value.astype(np.uint16) if opcode[-1] in SMALL else value
             return
         base, _, offset = place.strip("[]").partition("+")
         address = np.where(self.active, self.value(base, "b64").astype(np.int64) + int(offset or 0), 0)
