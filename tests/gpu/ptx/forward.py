@@ -6,6 +6,7 @@
 Those without terms, of f32 and f16, over grouped heads with tails on every axis and a diagonal from the bottom right. Needs NumPy.
 """
 import sys
+from functools import partial
 
 from host import entries, lay_out, np, padded, parameters_of, read
 from interpreter import Block
@@ -39,8 +40,10 @@ def plan_of(tile, rows, block):
     return [0, 0, whole, end]
 
 
-def run(kernel, names, tiles, head_dim, q, k, v, scale):
-    """The result, [head, row, channel], of the type of q; after the channels comes lse in f32."""
+def host_side(tiles, head_dim, q, k, v, scale):
+    """The kernel's buffers and scalars by name, of which the result is [head, row, channel], of the type of q; after the channels comes
+    lse in f32.
+    """
     tile = tiles["threads"] * tiles["rows"]
     rows, keys = padded(SEQLEN_Q, tile), padded(SEQLEN_K, tiles["block_k"])
     arrays = {"q": dense(q, rows, head_dim), "k": dense(k, keys, head_dim), "v": dense(v, keys, head_dim),
@@ -52,22 +55,28 @@ def run(kernel, names, tiles, head_dim, q, k, v, scale):
     for name in ("q", "k", "v", "result", "plan"):
         scalars[f"{name}.stride.2"], scalars[f"{name}.stride.3"] = arrays[name][0].size, arrays[name].size
     scalars["plan.stride.2"] = arrays["plan"].size
+    return arrays, scalars
+
+
+def run(kernel, names, tiles, *problem):
+    arrays, scalars = host_side(tiles, *problem)
     memory, places = lay_out(arrays)
     parameters = parameters_of(names, places | scalars)
     for head in range(HEADS):
-        for block in range(rows // tile):
+        for block in range(len(arrays["plan"])):
             Block(kernel, parameters, memory, tiles["threads"], (block, head, 0)).run()
     result = arrays["result"]
-    return memory[places["result"] // 4:][:result.nbytes // 4].view(q.dtype).reshape(result.shape)
+    return memory[places["result"] // 4:][:result.nbytes // 4].view(result.dtype).reshape(result.shape)
 
 
-def check(name, dtype, tiles, head_dim):
+def check(name, dtype, tiles, head_dim, run_kernel):
+    """`run_kernel` takes the tiles and what host_side does."""
     channels = head_dim - 3
     random = np.random.default_rng(1)
     q = random.standard_normal((HEADS, SEQLEN_Q, channels)).astype(dtype)
     k, v = random.standard_normal((2, HEADS_KV, SEQLEN_K, channels)).astype(dtype)
     out, lse = exact(q, k, v, channels ** -0.5)
-    result = run(*read(name), tiles, head_dim, q, k, v, channels ** -0.5)[:, :SEQLEN_Q]
+    result = run_kernel(tiles, head_dim, q, k, v, channels ** -0.5)[:, :SEQLEN_Q]
     of_out = np.abs(result[..., :channels] - out).max() / np.abs(out).max()
     of_lse = np.abs(np.ascontiguousarray(result[..., head_dim:]).view(np.float32)[..., 0] - lse).max()
     print(f"{name}: out within {of_out:.1e}, lse within {of_lse:.1e}")
@@ -78,9 +87,10 @@ def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     dtypes = {"f32": np.float32, "f16": np.float16}
-    results = [check(name, dtypes[entry.get("dtype", "f32")], entry["tiles"], head_dim)
+    results = [check(name, dtypes[entry.get("dtype", "f32")], entry["tiles"], head_dim, partial(run, *read(name)))
                for name, entry, head_dim in entries("forward")]
     sys.exit(0 if results and all(results) else "FAILED")
 
 
-main()
+if __name__ == "__main__":
+    main()
