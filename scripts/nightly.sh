@@ -23,8 +23,9 @@ say "Vulkan on Mesa's processor, and the form of kernels for other GPU interface
 "$cmake" --build build/nightly-gpus --target flashwright_gpu_tests flashwright_gpu_libraries
 "$ctest" --test-dir build/nightly-gpus --no-tests=error --output-on-failure -R gpu_vulkan
 python3 -m venv build/wgpu
-build/wgpu/bin/pip install --disable-pip-version-check --no-input -q wgpu==0.32.0
+build/wgpu/bin/pip install --disable-pip-version-check --no-input -q wgpu==0.32.0 numpy==2.4.6
 build/wgpu/bin/python tests/gpu/objects.py build/nightly-gpus/kernels/gpu
+build/wgpu/bin/python tests/gpu/wgsl.py build/nightly-gpus/kernels/gpu
 say "Kernels of its own from the installed package, with an empty cache"
 "$cmake" --install build/release --prefix build/nightly-prefix
 "$cmake" -S tests/installation -B build/nightly-consumer -G Ninja -DISA=baseline "-DCMAKE_MAKE_PROGRAM=$PWD/$venv/bin/ninja" \

@@ -1,6 +1,6 @@
 #include "../../schedules/gpu_gradient.h"
 #include "../attention_gradient.h"
-#include "explicit_rounding.h"
+#include "portable_floats.h"
 
 #include <Halide.h>
 
@@ -83,7 +83,7 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
         schedule_gradient_gpu(pass, result, tiles);
     }
 
-    void schedule() { round_explicitly(get_pipeline(), get_target()); }
+    void schedule() { make_floats_portable(get_pipeline(), get_target()); }
 
  private:
     Var channel{"channel"}, gradient{"gradient"}, row{"row"}, own{"own"}, strip{"strip"}, group{"group"};

@@ -1,8 +1,8 @@
 #include "../../schedules/gpu.h"
 #include "../forward_attention.h"
-#include "explicit_rounding.h"
 #include "half_storage.h"
 #include "hardware_exponential.h"
+#include "portable_floats.h"
 
 #include <Halide.h>
 
@@ -80,7 +80,7 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
 
     void schedule() {
         load_halves_by_words(get_pipeline(), get_target());
-        round_explicitly(get_pipeline(), get_target());
+        make_floats_portable(get_pipeline(), get_target());
     }
 
  private:

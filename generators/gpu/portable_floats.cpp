@@ -1,5 +1,6 @@
-#include "explicit_rounding.h"
+#include "portable_floats.h"
 
+#include <cmath>
 #include <cstring>
 
 namespace flashwright {
@@ -29,12 +30,25 @@ class RoundExplicitly : public IRMutator {
     }
 };
 
+class InfinityByBits : public IRMutator {
+    using IRMutator::visit;
+
+    Expr visit(const FloatImm *op) override {
+        if (op->type != Float(32) || !std::isinf(op->value)) return op;
+        const auto exact = static_cast<float>(op->value);
+        uint32_t bits;
+        std::memcpy(&bits, &exact, sizeof bits);
+        return Reinterpret::make(op->type, make_const(UInt(32), bits));
+    }
+};
+
 }  // namespace
 
-void round_explicitly(Pipeline pipeline, const Target &target) {
+void make_floats_portable(Pipeline pipeline, const Target &target) {
     if (target.has_feature(Target::Vulkan) || target.has_feature(Target::Metal) || target.has_feature(Target::WebGPU)) {
         pipeline.add_custom_lowering_pass(new RoundExplicitly, [] {});
     }
+    if (target.has_feature(Target::WebGPU)) pipeline.add_custom_lowering_pass(new InfinityByBits, [] {});
 }
 
 }  // namespace flashwright
