@@ -15,18 +15,19 @@ struct GpuTiles {
     int block_q() const { return threads / parts * rows; }
     int own_channels() const { return head_dim / parts; }
 
-    // Which channel is the `own`th of a thread's. Threads take turns by vectors of 4, so that what they read together
-    // is one line.
+    // Which channel is the `own`th of a thread's. Threads take turns by what a step reads, so that what they read
+    // together is one line.
     template <typename Index>
     Index channel(const Index &part, const Index &own) const {
-        return parts == 1 ? own : (own / 4 * parts + part) * 4 + own % 4;
+        return parts == 1 ? own : (own / tile_d * parts + part) * tile_d + own % tile_d;
     }
 
     // A row of forward's result: of each part its own channels, and then softmax_lse, four times.
     static constexpr int kLseColumns = 4;
     int result_columns() const { return parts * (own_channels() + kLseColumns); }
     int result_column(int channel) const {
-        return channel / 4 % parts * (own_channels() + kLseColumns) + channel / (4 * parts) * 4 + channel % 4;
+        const int part = channel / tile_d % parts;
+        return part * (own_channels() + kLseColumns) + channel / (tile_d * parts) * tile_d + channel % tile_d;
     }
 };
 

@@ -71,7 +71,7 @@ TEST(TunerGpuSpace, SaysWhichRuleIsBroken) {
 // Threads that share a row own each channel once, and a row of the result has a column for each.
 TEST(TunerGpuSpace, PartsOwnEveryChannelOnce) {
     for (const int parts : {1, 2, 4}) {
-        const GpuTiles tiles = {64, 64, 2, 16, 4, 8, parts};
+        const GpuTiles tiles = {64, 64, 2, 16, 8, 8, parts};
         std::set<int> channels;
         for (int part = 0; part < parts; ++part) {
             for (int own = 0; own < tiles.own_channels(); ++own) {
