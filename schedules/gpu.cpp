@@ -116,7 +116,7 @@ void share_queries(Func queries, const Func &output, const Var &level, const Gpu
 void schedule_forward_gpu(ForwardAttention &a, Func output, Func k, const GpuTiles &tiles) {
     const Var channel = output.args()[0], row = output.args()[1], head = output.args()[2], batch = output.args()[3];
     Var strip("strip"), row_in("row_in"), tile("tile"), thread("thread"), part("part"), column("column");
-    output.split(channel, part, column, tiles.part_columns(output.type().bytes()));
+    output.split(channel, part, column, tiles.result_parts(output.type().bytes()).columns);
     output.split(row, strip, row_in, tiles.rows, TailStrategy::RoundUp);
     output.split(strip, tile, thread, tiles.threads / tiles.parts, TailStrategy::RoundUp);
     output.reorder(column, row_in, part, thread, tile, head, batch);

@@ -3,13 +3,15 @@
 
 namespace flashwright {
 
-// Where forward's result has a channel: threads that share a row, 2^part_bits of them, take turns by vectors of 4, and
-// each has so many columns.
+// Where forward's result has its channels: parts of so many columns each, which take turns by so many channels.
 template <typename Index>
-Index result_column(const Index &channel, const Index &part_bits, const Index &part_columns) {
-    const Index vector = channel / 4, part = vector & ((Index(1) << part_bits) - 1);
-    return part * part_columns + (vector >> part_bits) * 4 + channel % 4;
-}
+struct ResultParts {
+    Index parts, turn, columns;
+    Index column_of(const Index &channel) const {
+        const Index group = channel / turn;
+        return group % parts * columns + group / parts * turn + channel % turn;
+    }
+};
 
 struct GpuTiles {
     int head_dim;   // channels of Q, K and V, compiled in; narrower tensors are padded
@@ -23,21 +25,18 @@ struct GpuTiles {
     int block_q() const { return threads / parts * rows; }
     int own_channels() const { return head_dim / parts; }
 
-    // Which channel is the `own`th of a thread's. Threads take turns by vectors of 4, so that what they read together
-    // is one line.
+    // Which channel is the `own`th of a thread's. Threads take turns by what a step reads, so that what they read
+    // together is one line.
     template <typename Index>
     Index channel(const Index &part, const Index &own) const {
-        return parts == 1 ? own : (own / 4 * parts + part) * 4 + own % 4;
+        return parts == 1 ? own : (own / tile_d * parts + part) * tile_d + own % tile_d;
     }
 
     // A row of forward's result: of each part its own channels, and then 16 bytes of softmax_lse in f32, four times.
-    int part_columns(int element_bytes) const { return own_channels() + 16 / element_bytes; }
-    int result_columns(int element_bytes) const { return parts * part_columns(element_bytes); }
-    int part_bits() const {
-        int bits = 0;
-        while (1 << bits < parts) ++bits;
-        return bits;
+    ResultParts<int> result_parts(int element_bytes) const {
+        return {parts, tile_d, own_channels() + 16 / element_bytes};
     }
+    int result_columns(int element_bytes) const { return parts * result_parts(element_bytes).columns; }
 };
 
 }  // namespace flashwright

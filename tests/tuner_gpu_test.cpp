@@ -71,18 +71,18 @@ TEST(TunerGpuSpace, SaysWhichRuleIsBroken) {
 // Threads that share a row own each channel once, and a row of the result has a column for each.
 TEST(TunerGpuSpace, PartsOwnEveryChannelOnce) {
     for (const int parts : {1, 2, 4}) {
-        const GpuTiles tiles = {64, 64, 2, 16, 4, 8, parts};
+        const GpuTiles tiles = {64, 64, 2, 16, 8, 8, parts};
         std::set<int> channels;
         for (int part = 0; part < parts; ++part) {
             for (int own = 0; own < tiles.own_channels(); ++own) {
                 const int channel = tiles.channel(part, own);
                 EXPECT_TRUE(channels.insert(channel).second);
-                EXPECT_EQ(tiles.result_column(channel), part * (tiles.own_channels() + 4) + own);
+                EXPECT_EQ(tiles.result_parts(4).column_of(channel), part * (tiles.own_channels() + 4) + own);
             }
         }
         EXPECT_EQ(channels.size(), 64U);
         EXPECT_EQ(*channels.rbegin(), 63);
-        EXPECT_EQ(tiles.result_columns(), 64 + 4 * parts);
+        EXPECT_EQ(tiles.result_columns(4), 64 + 4 * parts);
     }
 }
 

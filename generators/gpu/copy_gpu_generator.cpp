@@ -11,16 +11,19 @@ using namespace Halide;
 // otherwise.
 class CopyGpuGenerator : public Generator<CopyGpuGenerator> {
  public:
+    // `from` is a result of forward in parts; else channels are in place, and found without divisions.
+    GeneratorParam<bool> in_parts{"in_parts", false};
     Input<Buffer<void, 4>> from{"from"};
     Input<Buffer<int32_t, 1>> rows{"rows"};  // that exist, of each batch entry; the others become zeros
-    // Where `from` has its channels if it is a result of forward, see schedules/gpu_tiles.h; 0 and 0: in place.
-    Input<int> part_bits{"part_bits"}, part_columns{"part_columns"};
+    // ResultParts, with in_parts.
+    Input<int> parts{"parts"}, turn{"turn"}, columns{"columns"};
     Output<Buffer<void, 4>> to{"to"};
 
     void generate() {
         const Expr last_channel = from.dim(0).extent() - 1, last_row = from.dim(1).extent() - 1;
         const Expr exists = channel <= last_channel && row <= last_row && row < rows(batch);
-        const Expr column = result_column<Expr>(channel, part_bits, part_columns);
+        const ResultParts<Expr> result{parts, turn, columns};
+        const Expr column = in_parts ? result.column_of(channel) : Expr(channel);
         to(channel, row, head, batch) = select(
             exists, from(clamp(column, 0, last_channel), clamp(row, 0, last_row), head, batch), cast(from.type(), 0));
     }

@@ -53,8 +53,7 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
         _halide_user_assert(tiles.parts == 1 || get_target().has_feature(Target::CUDA))
             << "parts: expected 1 without CUDA, whose threads exchange registers, got " << tiles.parts << "\n";
         _halide_user_assert(tiles.parts == 1 || stored() == Float(32))
-            << "parts: expected 1 with f16, whose loads bring more channels than a part has in turn, got "
-            << tiles.parts << "\n";
+            << "parts: expected 1 with f16, of which no call brings parts together, got " << tiles.parts << "\n";
         const int own = tiles.own_channels();
         first_row = strip * tiles.rows;
         const Expr kv_head = head / (q.dim(2).extent() / k.dim(2).extent());
@@ -90,7 +89,7 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
 
     void define_result(const OnlineSoftmax &state, const GpuTiles &tiles) {
         const int own = tiles.own_channels();
-        const Expr columns = tiles.part_columns(stored().bytes()), column = channel % columns;
+        const Expr columns = tiles.result_parts(stored().bytes()).columns, column = channel % columns;
         const std::vector<Expr> thread_of_element{channel / columns, row / tiles.rows, head, batch};
         const auto at_row = [&](const Func &f, std::vector<Expr> place) {
             place.insert(place.end(), thread_of_element.begin(), thread_of_element.end());

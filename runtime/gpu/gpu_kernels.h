@@ -57,8 +57,8 @@ struct GpuGradientKernel : GpuKernelRange {
 // What prepares tensors on the device and brings results to the caller's.
 struct GpuStreamKernels {
     // See generators/gpu/copy_gpu_generator.cpp.
-    using Copy = int (*)(const void *user_context, halide_buffer_t *from, halide_buffer_t *rows, std::int32_t part_bits,
-                         std::int32_t part_columns, halide_buffer_t *to);
+    using Copy = int (*)(const void *user_context, halide_buffer_t *from, halide_buffer_t *rows, std::int32_t parts,
+                         std::int32_t turn, std::int32_t columns, halide_buffer_t *to);
     // See generators/gpu/gradient_rows_gpu_generator.cpp.
     using Columns = int (*)(const void *user_context, halide_buffer_t *lo_offset, halide_buffer_t *hi_offset,
                             halide_buffer_t *count, halide_buffer_t *other_count, halide_buffer_t *lse,
@@ -68,7 +68,7 @@ struct GpuStreamKernels {
                           std::int32_t bias_head, std::int32_t bias_batch, std::int32_t mask_row,
                           std::int32_t mask_head, std::int32_t mask_batch, halide_buffer_t *quantities);
 
-    Copy copy_f32, copy_f16, copy_bool;
+    Copy copy_f32, copy_parts_f32, copy_f16, copy_bool;
     Columns columns_of_rows, columns_of_keys;
     Terms terms;
 };

@@ -79,8 +79,7 @@ int StreamForwardCall::copy_inputs() {
 int StreamForwardCall::copy_outputs() {
     StridedTensor from = tensors_.result.on_device();
     const GpuTiles &tiles = kernel_.tiles;
-    const ResultParts parts{tiles.part_bits(), tiles.part_columns(from.element_size)};
-    const int result = memory_.copy(from, p_.out, &row_count_, parts);
+    const int result = memory_.copy(from, p_.out, &row_count_, tiles.result_parts(static_cast<int>(from.element_size)));
     if (result != halide_error_code_success || !p_.lse.given) return result;
     from.data += tiles.own_channels() * from.element_size;
     from.shape[kChannel] = 1;

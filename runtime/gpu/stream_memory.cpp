@@ -78,7 +78,7 @@ int StreamMemory::place(DeviceTensor *tensor, const StridedTensor &view) {
 }
 
 int StreamMemory::copy(const StridedTensor &from, const StridedTensor &to, DeviceTensor *rows,
-                       const ResultParts &parts) {
+                       const ResultParts<int> &parts) {
     if (from.empty() || to.empty()) return halide_error_code_success;
     DeviceView source(device_, call_, from), target(device_, call_, to);
     for (const DeviceView *view : {&source, &target}) {
@@ -87,8 +87,9 @@ int StreamMemory::copy(const StridedTensor &from, const StridedTensor &to, Devic
     const GpuStreamKernels &kernels = device_.stream_kernels;
     const GpuStreamKernels::Copy copy = from.element_size == 1   ? kernels.copy_bool
                                         : from.element_size == 2 ? kernels.copy_f16
+                                        : parts.parts > 1        ? kernels.copy_parts_f32
                                                                  : kernels.copy_f32;
-    return copy(call_, source.buffer(), rows->input(), parts.bits, parts.columns, target.buffer());
+    return copy(call_, source.buffer(), rows->input(), parts.parts, parts.turn, parts.columns, target.buffer());
 }
 
 }  // namespace flashwright

@@ -12,11 +12,6 @@ namespace flashwright {
 // UNSUPPORTED if the copies could not index the tensor.
 flashwright_status check_device_strides(const StridedTensor &view);
 
-// Where a tensor that is a kernel's result has its channels, see schedules/gpu_tiles.h; in place in all others.
-struct ResultParts {
-    int bits = 0, columns = 0;
-};
-
 class StreamMemory {
  public:
     // `call` is the user_context.
@@ -33,8 +28,10 @@ class StreamMemory {
     int allocate();
     // Places the tensor where the caller's already is.
     int place(DeviceTensor *tensor, const StridedTensor &view);
-    // Rows from `rows`[batch entry] on become zeros, and so do channels that `from` does not have.
-    int copy(const StridedTensor &from, const StridedTensor &to, DeviceTensor *rows, const ResultParts &parts = {});
+    // Rows from `rows`[batch entry] on become zeros, and so do channels that `from` does not have. `parts`: of a result
+    // of forward in f32, where more than one thread has a row.
+    int copy(const StridedTensor &from, const StridedTensor &to, DeviceTensor *rows,
+             const ResultParts<int> &parts = {1, 1, 0});
 
  private:
     static constexpr int kTensors = 24;

@@ -20,7 +20,6 @@ HALF_STEP = 2.0 ** -11  # of numbers in f16
 FAR = 1 << 30
 LSE_BYTES = 16
 DTYPES = {"f32": np.float32, "f16": np.float16}
-VECTOR = 4
 # PTX ISA: ex2.approx.ftz.f32 has a relative error of at most 2^-22.5, and is 1 at 0. The CUDA C++ Programming Guide allows exp2f,
 # which is made of it, 2 units in the last place.
 POWER_ERROR = 2.0 ** -22
@@ -76,11 +75,11 @@ def plan_of(tile, rows, block, test_all):
 
 
 def columns_of(tiles, head_dim, lse_columns):
-    """Where the result has the channels, and softmax_lse: each of the threads that share a row has vectors of channels in turn."""
-    parts = tiles["parts"]
+    """Where the result has the channels, and softmax_lse: each of the threads that share a row has some channels in turn."""
+    parts, turn = tiles["parts"], tiles["tile_d"]
     own = head_dim // parts
     channels = np.arange(head_dim)
-    part, place = channels // VECTOR % parts, channels // (VECTOR * parts) * VECTOR + channels % VECTOR
+    part, place = channels // turn % parts, channels // (turn * parts) * turn + channels % turn
     return part * (own + lse_columns) + place, own
 
 
