@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -61,9 +62,20 @@ State &state() {
     return *state;
 }
 
-thread_local std::vector<void *> contexts;
+// Of plain data, as the runtime asks for more when the process ends and objects of threads are gone.
+struct ContextStack {
+    void *contexts[16];
+    std::size_t depth;
+};
+thread_local ContextStack stack;
 
-void *current() { return contexts.empty() ? nullptr : contexts.back(); }
+void *current() { return stack.depth == 0 ? nullptr : stack.contexts[stack.depth - 1]; }
+
+Result push(void *context) {
+    if (stack.depth == sizeof stack.contexts / sizeof *stack.contexts) return kInvalidValue;
+    stack.contexts[stack.depth++] = context;
+    return kSuccess;
+}
 
 // Writes the call down; whether it shall go on.
 Result enter(fake_cuda::Call call) {
@@ -173,7 +185,7 @@ bool failure_pending() {
     return state().calls_to_failure >= 0;
 }
 
-std::size_t context_depth() { return contexts.size(); }
+std::size_t context_depth() { return stack.depth; }
 
 }  // namespace fake_cuda
 
@@ -210,14 +222,14 @@ Result cuDeviceTotalMem_v2(std::size_t *bytes, int) {
 Result cuCtxCreate_v2(void **context, unsigned, int) {
     const Result result = enter("cuCtxCreate");
     if (result != kSuccess) return result;
-    *context = new char;  // never freed: each has an address of its own
-    contexts.push_back(*context);
-    return kSuccess;
+    static std::atomic<std::uintptr_t> next{0x10000};
+    *context = reinterpret_cast<void *>(next += 16);  // each has an address of its own
+    return push(*context);
 }
 
 Result cuCtxDestroy_v2(void *context) {
     const Result result = enter("cuCtxDestroy");
-    if (result == kSuccess && current() == context) contexts.pop_back();
+    if (result == kSuccess && current() == context) --stack.depth;
     return result;
 }
 
@@ -238,14 +250,13 @@ Result cuCtxGetCurrent(void **context) {
 
 Result cuCtxPushCurrent_v2(void *context) {
     const Result result = enter("cuCtxPushCurrent");
-    if (result == kSuccess) contexts.push_back(context);
-    return result;
+    return result == kSuccess ? push(context) : result;
 }
 
 Result cuCtxPopCurrent_v2(void **context) {
-    if (contexts.empty()) return kInvalidContext;
-    *context = contexts.back();
-    contexts.pop_back();
+    if (stack.depth == 0) return kInvalidContext;
+    *context = current();
+    --stack.depth;
     return kSuccess;
 }
 
