@@ -51,7 +51,7 @@ TEST_F(HostMemory, EveryCallCopiesItsTensorsThereAndBack) {
         ASSERT_TRUE(is_ok(flashwright_gpu_forward(&args, "cuda", nullptr)));
         const std::size_t inputs = sizeof(float) * 64 * (2 * 4 * 128 + 2 * 2 * 2 * 160);
         EXPECT_GE(bytes_copied("cuMemcpyHtoD"), inputs);
-        EXPECT_LT(bytes_copied("cuMemcpyHtoD"), inputs + 1024);                       // the plan
+        EXPECT_LT(bytes_copied("cuMemcpyHtoD"), inputs + 2048);  // the plan, and ranges of 256 bytes each
         EXPECT_EQ(bytes_copied("cuMemcpyDtoH"), sizeof(float) * 68 * (2 * 4 * 128));  // and softmax_lse, four times
         EXPECT_EQ(calls_of("cuLaunchKernel").size(), 1U);
     }
