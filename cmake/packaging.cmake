@@ -4,6 +4,13 @@ file(RELATIVE_PATH prefix_from_here "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/flashwright.pc.in" "${PROJECT_BINARY_DIR}/flashwright.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/flashwright.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT cpu)
 
+# The GPU library is static alone, and so is what it needs of the other.
+list(JOIN FLASHWRIGHT_BACKENDS ", " backend_names)
+foreach(backend IN LISTS FLASHWRIGHT_BACKENDS)
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/flashwright_gpu.pc.in" "${PROJECT_BINARY_DIR}/flashwright_gpu.pc" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/flashwright_gpu.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT ${backend})
+endforeach()
+
 set(CPACK_GENERATOR TGZ DEB)
 set(CPACK_PACKAGE_NAME flashwright)
 set(CPACK_PACKAGE_CONTACT "The flashwright authors")

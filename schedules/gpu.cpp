@@ -2,13 +2,18 @@
 
 #include "../generators/forward_attention.h"
 
+#include <algorithm>
+
 namespace flashwright {
 
 using namespace Halide;
 
 namespace {
 
-constexpr int kVector = 4;  // elements of the widest load
+constexpr int kVector = 4;  // elements of f32 of the widest load
+
+// Of `tile` channels the most that one load brings.
+int lanes_of(const Func &input, int tile) { return std::min(gpu_load_lanes(input.type()), tile); }
 
 // Values of one thread, in registers: every loop that indexes them is unrolled.
 void keep_in_registers(Func f, const LoopLevel &level, const Var &row, const OuterVars &outer, const GpuTiles &tiles) {
@@ -32,7 +37,7 @@ void schedule_dots(ScoredBlocks &path, Func k, const GpuTiles &tiles) {
     Func keys = k.in(path.dots);
     const Var channel = keys.args()[0];
     keys.compute_at(path.dots, vars.j).store_in(MemoryType::Register).bound_extent(channel, tiles.tile_d);
-    keys.vectorize(channel, kVector).unroll(channel);
+    keys.vectorize(channel, lanes_of(k, tiles.tile_d)).unroll(channel);
 }
 
 void schedule_path(ScoredBlocks &path, OnlineSoftmax &state, int update, Func k, const GpuTiles &tiles) {
@@ -62,6 +67,10 @@ void schedule_path(ScoredBlocks &path, OnlineSoftmax &state, int update, Func k,
         keep_in_registers(f, at_block, vars.row, vars.outer, tiles);
         f.bound_extent(vars.block, 1);
     }
+    if (tiles.parts > 1) {  // exchanged once, and not by each that reads it
+        keep_in_registers(p.scores, at_block, vars.row, vars.outer, tiles);
+        p.scores.bound_extent(vars.block, 1).bound(vars.j, 0, tiles.block_k).unroll(vars.j);
+    }
     for (Func f : {path.dots, p.weights}) {
         f.bound(vars.j, 0, tiles.block_k);
     }
@@ -76,38 +85,52 @@ void schedule_path(ScoredBlocks &path, OnlineSoftmax &state, int update, Func k,
     p.values.bound_extent(vars.block, 1)
         .bound_extent(vars.channel, tiles.tile_v)
         .reorder_storage(vars.channel, vars.row);
-    p.values.vectorize(vars.channel, kVector).unroll(vars.channel);
+    const int lanes = lanes_of(k, tiles.tile_v);
+    p.values.vectorize(vars.channel, lanes).unroll(vars.channel);
     p.values.update().reorder(vars.row, vars.channel, p.over_values);
-    p.values.update().vectorize(vars.channel, kVector).unroll(vars.channel).unroll(p.over_values);
+    p.values.update().vectorize(vars.channel, lanes).unroll(vars.channel).unroll(p.over_values);
 }
 
-// Rows of the tile follow each other at head_dim + 4 elements: threads that read vectors of the same channels of their
-// rows meet different banks.
+// Those that share a row are neighbours in a warp.
+void spread_over_threads(Func f, const Var &part, const Var &strip, const GpuTiles &tiles) {
+    if (tiles.parts > 1) {
+        f.gpu_threads(part, strip);
+    } else {
+        f.gpu_threads(strip);
+    }
+}
+
+// What one thread reads follows the next one's, at its channels + 4 elements: threads that read vectors at the same
+// place of their rows meet different banks.
 void share_queries(Func queries, const Func &output, const Var &level, const GpuTiles &tiles) {
-    const Var row = queries.args()[0], channel = queries.args()[1], strip = queries.args()[2];
-    queries.compute_at(output, level).store_in(MemoryType::GPUShared).reorder_storage(channel, row, strip);
-    queries.align_storage(channel, tiles.head_dim + kVector).bound(channel, 0, tiles.head_dim);
-    queries.bound(row, 0, tiles.rows).bound_extent(strip, tiles.threads).gpu_threads(strip);
-    queries.reorder(channel, row, strip).vectorize(channel, kVector);
+    const Var row = queries.args()[0], channel = queries.args()[1], part = queries.args()[2], strip = queries.args()[3];
+    queries.compute_at(output, level).store_in(MemoryType::GPUShared).reorder_storage(channel, part, strip, row);
+    queries.align_storage(channel, tiles.own_channels() + kVector).bound(channel, 0, tiles.own_channels());
+    queries.bound(row, 0, tiles.rows).bound(part, 0, tiles.parts).bound_extent(strip, tiles.threads / tiles.parts);
+    queries.reorder(channel, row, part, strip).vectorize(channel, kVector);
+    spread_over_threads(queries, part, strip, tiles);
 }
 
 }  // namespace
 
 void schedule_forward_gpu(ForwardAttention &a, Func output, Func k, const GpuTiles &tiles) {
     const Var channel = output.args()[0], row = output.args()[1], head = output.args()[2], batch = output.args()[3];
-    Var strip("strip"), row_in("row_in"), tile("tile"), thread("thread");
+    Var strip("strip"), row_in("row_in"), tile("tile"), thread("thread"), part("part"), column("column");
+    output.split(channel, part, column, tiles.result_parts(output.type().bytes()).columns);
     output.split(row, strip, row_in, tiles.rows, TailStrategy::RoundUp);
-    output.split(strip, tile, thread, tiles.threads, TailStrategy::RoundUp);
-    output.reorder(channel, row_in, thread, tile, head, batch).gpu_blocks(tile, head, batch).gpu_threads(thread);
-    output.vectorize(channel, kVector).unroll(channel).unroll(row_in).never_partition_all();
+    output.split(strip, tile, thread, tiles.threads / tiles.parts, TailStrategy::RoundUp);
+    output.reorder(column, row_in, part, thread, tile, head, batch);
+    output.gpu_blocks(tile, head, batch);
+    spread_over_threads(output, part, thread, tiles);
+    output.vectorize(column, gpu_load_lanes(output.type())).unroll(column).unroll(row_in).never_partition_all();
 
     share_queries(a.queries, output, tile, tiles);
     OnlineSoftmax &s = a.state;
     for (Func f : {s.state, s.inverse_sum, s.normalised}) {
-        keep_in_registers(f, LoopLevel(output, thread), s.row, s.outer, tiles);
+        keep_in_registers(f, LoopLevel(output, part), s.row, s.outer, tiles);
     }
     // Were the state itself read by vectors, LLVM would keep it in pairs of registers and copy it in every block.
-    s.normalised.bound(s.channel, 0, tiles.head_dim).unroll(s.channel).reorder_storage(s.channel, s.row);
+    s.normalised.bound(s.channel, 0, tiles.own_channels()).unroll(s.channel).reorder_storage(s.channel, s.row);
     s.state.unroll(s.slot).reorder_storage(s.slot, s.row);
     for (int n = 0; n < (int)a.paths.size(); n++) {
         schedule_path(a.paths[n], s, n, k, tiles);

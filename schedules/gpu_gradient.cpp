@@ -46,17 +46,9 @@ void schedule_sum(Func product, const LoopLevel &level, const RVar &over, const 
     product.update().reorder(sides.own, channel, over).vectorize(channel, kVector).unroll(channel).unroll(over);
 }
 
-void schedule_blocks(GradientPass &pass, const GpuTiles &tiles) {
+// What is computed for every pair of a block, and on the way to it.
+void schedule_pairs(GradientPass &pass, const LoopLevel &at_block, const Sides &sides, const GpuTiles &tiles) {
     GradientTile &way = pass.way;
-    const Sides sides = pass.owns_keys ? Sides{way.key, way.row} : Sides{way.row, way.key};
-    const Var channel = pass.sums.args()[0], own = pass.sums.args()[1];
-    Var channel_tile("channel_tile"), channel_in("channel_in");
-    Stage step = pass.sums.update();
-    step.split(channel, channel_tile, channel_in, tiles.tile_v);
-    step.reorder(own, channel_in, channel_tile, pass.blocks.x, pass.blocks.y);
-    step.unroll(own).unroll(channel_in).unroll(channel_tile);
-
-    const LoopLevel at_block(pass.sums, pass.blocks.x);
     for (Func f : pass.of_own_rows) {
         const Var row = f.args()[0], block = f.args()[1];
         keep_in_registers(f, at_block, {row});
@@ -73,6 +65,23 @@ void schedule_blocks(GradientPass &pass, const GpuTiles &tiles) {
     const Func streamed = pass.owns_keys ? pass.queries : pass.keys;
     schedule_pairs_product(way.dots, streamed, way.over_head_dim, sides, tiles);
     schedule_pairs_product(way.dprobabilities, streamed, way.over_head_dim_v, sides, tiles);
+}
+
+Sides sides_of(const GradientPass &pass) {
+    return pass.owns_keys ? Sides{pass.way.key, pass.way.row} : Sides{pass.way.row, pass.way.key};
+}
+
+void schedule_blocks(GradientPass &pass, const GpuTiles &tiles) {
+    GradientTile &way = pass.way;
+    const Sides sides = sides_of(pass);
+    const Var channel = pass.sums.args()[0], own = pass.sums.args()[1];
+    Var channel_tile("channel_tile"), channel_in("channel_in");
+    Stage step = pass.sums.update();
+    step.split(channel, channel_tile, channel_in, tiles.tile_v);
+    step.reorder(own, channel_in, channel_tile, pass.blocks.x, pass.blocks.y);
+    step.unroll(own).unroll(channel_in).unroll(channel_tile);
+
+    schedule_pairs(pass, LoopLevel(pass.sums, pass.blocks.x), sides, tiles);
     const LoopLevel at_channels(pass.sums, channel_tile);
     if (pass.owns_keys) {
         schedule_sum(way.dk, at_channels, way.over_rows, sides, tiles);
@@ -118,6 +127,17 @@ void schedule_gradient_gpu(GradientPass &pass, Func output, const GpuTiles &tile
     schedule_blocks(pass, tiles);
     share_rows(pass.owns_keys ? pass.keys : pass.queries, {pass.way.dots, pass.way.dprobabilities}, output, tile,
                tiles);
+}
+
+void schedule_score_gradient_gpu(GradientPass &pass, Func output, const GpuTiles &tiles) {
+    const Var key = output.args()[0], gradient = output.args()[1], row = output.args()[2], group = output.args()[3];
+    Var block("block"), key_in("key_in"), tile("tile"), thread("thread");
+    output.bound(gradient, 0, 1).split(key, block, key_in, tiles.block_k).split(row, tile, thread, tiles.threads);
+    output.reorder(key_in, gradient, thread, block, tile, group);
+    output.gpu_blocks(block, tile, group).gpu_threads(thread).never_partition_all();
+    output.vectorize(key_in, kVector).unroll(key_in);
+    schedule_pairs(pass, LoopLevel(output, thread), sides_of(pass), tiles);
+    share_rows(pass.queries, {pass.way.dots, pass.way.dprobabilities}, output, block, tiles);
 }
 
 }  // namespace flashwright

@@ -29,4 +29,7 @@ struct GradientPass {
 // `output(channel, gradient, row, group)` is made of the gradients of strip row / rows.
 void schedule_gradient_gpu(GradientPass &pass, Halide::Func output, const GpuTiles &tiles);
 
+// `output(key, 0, row, group)` is made of dS of each pair of a row and a key. A thread owns block_k pairs of one row.
+void schedule_score_gradient_gpu(GradientPass &pass, Halide::Func output, const GpuTiles &tiles);
+
 }  // namespace flashwright

@@ -1,6 +1,7 @@
 #include "gpu_space.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <iterator>
 
@@ -13,19 +14,21 @@ constexpr std::int64_t kMostShared = 48 << 10;  // of a block that did not ask t
 constexpr int kMostRows = 256;                  // of a thread block: a diagonal's blocks are tested for all of them
 constexpr int kMostUnrolled = 6144;             // multiply-adds: about 128 KB of code in a loop, and seconds of ptxas
 constexpr int kStartRegisters = 190;            // at least: addresses and what is on its way need the rest
+constexpr int kFewestChannels = 32;             // of a thread that shares rows, for each of which it does the softmax
 constexpr std::size_t kStarts = 8;
 
 int unrolled_multiply_adds(const GpuTiles &tiles) {
-    return tiles.rows * tiles.block_k * (tiles.head_dim + tiles.tile_d);
+    return tiles.rows * tiles.block_k * (tiles.own_channels() + tiles.tile_d);
 }
 
 // Instructions of one block of keys, as docs/gpu.md counts them.
 double expected_share(const GpuTiles &tiles) {
-    const double rows = tiles.rows, keys = tiles.block_k, channels = tiles.head_dim;
+    const double rows = tiles.rows, keys = tiles.block_k, channels = tiles.own_channels();
     const double products = 2 * rows * keys * channels;
     const double loads = keys * channels / 2 + rows * channels / kVector;
-    const double rescaling = 2 * rows * channels, softmax = 16 * rows * keys;
-    return products / (products + loads + rescaling + softmax);
+    const double rescaling = 2 * rows * channels, softmax = 6 * rows * keys;
+    const double exchanges = 2 * std::log2(tiles.parts) * rows * keys;
+    return products / (products + loads + rescaling + softmax + exchanges);
 }
 
 }  // namespace
@@ -36,17 +39,18 @@ const std::vector<GpuTileParameter> &gpu_tile_parameters() {
         {"rows", &GpuTiles::rows, "query rows of a thread", {1, 2, 3, 4}},
         {"block_k", &GpuTiles::block_k, "keys of one block of the online softmax", {4, 8, 12, 16, 20, 24, 28, 32, 40}},
         {"tile_d", &GpuTiles::tile_d, "channels that one step of the dot products reads", {4, 8, 16}},
-        {"tile_v", &GpuTiles::tile_v, "value channels that are summed at once", {4, 8, 16, 32}}};
+        {"tile_v", &GpuTiles::tile_v, "value channels that are summed at once", {4, 8, 16, 32}},
+        {"parts", &GpuTiles::parts, "threads that share the channels of their rows", {1, 2, 4}}};
     return parameters;
 }
 
 std::int64_t gpu_shared_bytes(const GpuTiles &tiles) {
-    return std::int64_t{kElementBytes} * tiles.block_q() * (tiles.head_dim + kVector);
+    return std::int64_t{kElementBytes} * tiles.threads * tiles.rows * (tiles.own_channels() + kVector);
 }
 
 int gpu_least_registers(const GpuTiles &tiles) {
     constexpr int kMaximumAndSum = 2, kAddress = 2;
-    return tiles.rows * (tiles.head_dim + kMaximumAndSum + tiles.block_k + tiles.tile_v) + kVector + kAddress;
+    return tiles.rows * (tiles.own_channels() + kMaximumAndSum + tiles.block_k + tiles.tile_v) + kVector + kAddress;
 }
 
 std::string broken_gpu_rule(const GpuTiles &tiles) {
@@ -54,10 +58,14 @@ std::string broken_gpu_rule(const GpuTiles &tiles) {
         if (tiles.*parameter.member < 1) return std::string(parameter.name) + " is at least 1";
     }
     if (tiles.threads % kWarp != 0) return "threads is a multiple of 32";
-    if (tiles.tile_d % kVector != 0 || tiles.head_dim % tiles.tile_d != 0)
-        return "tile_d is a multiple of 4 that divides head_dim";
-    if (tiles.tile_v % kVector != 0 || tiles.head_dim % tiles.tile_v != 0)
-        return "tile_v is a multiple of 4 that divides head_dim";
+    if ((tiles.parts & (tiles.parts - 1)) != 0 || tiles.parts > kWarp || tiles.head_dim % (tiles.parts * kVector) != 0)
+        return "parts is a power of 2 up to 32, and head_dim a multiple of 4 parts";
+    if (tiles.parts > 1 && tiles.own_channels() < kFewestChannels)
+        return "threads that share a row have at least 32 channels each";
+    if (tiles.tile_d % kVector != 0 || tiles.own_channels() % tiles.tile_d != 0)
+        return "tile_d is a multiple of 4 that divides a thread's channels";
+    if (tiles.tile_v % kVector != 0 || tiles.own_channels() % tiles.tile_v != 0)
+        return "tile_v is a multiple of 4 that divides a thread's channels";
     if (gpu_shared_bytes(tiles) > kMostShared) return "a block's rows of Q fit 48 KB of shared memory";
     if (tiles.block_q() > kMostRows) return "a block has at most 256 rows";
     if (gpu_least_registers(tiles) > kMostRegisters)

@@ -20,7 +20,7 @@ struct GpuTileParameter {
 // In the order of configuration files. head_dim is none of them: it belongs to the kernel.
 const std::vector<GpuTileParameter> &gpu_tile_parameters();
 
-// Of one thread block: the rows of Q, each at head_dim + 4 elements.
+// Of one thread block: the rows of Q, of each thread its own channels and 4 elements more.
 std::int64_t gpu_shared_bytes(const GpuTiles &tiles);
 
 // Values of a thread that live at once, whatever the compiler does: where the weighted values are summed.

@@ -20,7 +20,9 @@ ARCHITECTURES = {  # shared memory of a multiprocessor in bytes, of which each b
     "sm_90": 228 * 1024,
     "sm_100": 228 * 1024,
 }
-REGISTERS, WARPS = 65536, 64
+# As tuner/tuning/gpu/gpu_model.cpp has them, from the CUDA C++ Programming Guide and the occupancy calculator.
+REGISTERS, WARPS, BLOCKS = 65536, 64, 32
+REGISTER_UNIT, SCHEDULERS = 256, 4  # registers are given out to warps by 256, warps to the schedulers by four
 
 
 def tool(name):
@@ -58,8 +60,9 @@ def within(inner, outer):
     return inner != outer and outer[0] <= inner[0] and inner[1] <= outer[1]
 
 
-def multiply_add_share(cubin, trips):
-    """Of the best loop over blocks, which is the one without tests, with its loops over channels, if it has any left, `trips` times."""
+def multiply_add_share(cubin, products):
+    """Of the best loop over blocks, which is the one without tests. A loop over channels in it, if there is any left, counts as
+    often as it takes for the `products` of a block. None without such a loop."""
     opcodes, loops = instructions_and_loops(cubin)
     shares = []
     for outer in loops:
@@ -69,26 +72,32 @@ def multiply_add_share(cubin, trips):
             continue
         body = opcodes[outer[0]:outer[1] + 1]
         for first, last in inside:
+            each = opcodes[first:last + 1].count("FFMA")
+            trips = max(1, round(products / each)) if each else 1
             body += (trips - 1) * opcodes[first:last + 1]
         shares.append(body.count("FFMA") / len(body))
-    return max(shares)
+    return max(shares, default=None)
 
 
 def occupancy(architecture, registers, shared, threads):
     warps = threads // 32
-    by_registers = REGISTERS // ((registers + 7) // 8 * 8 * 32) // warps
+    of_warp = (registers * 32 + REGISTER_UNIT - 1) // REGISTER_UNIT * REGISTER_UNIT
+    by_registers = REGISTERS // of_warp // SCHEDULERS * SCHEDULERS // warps
     by_shared = ARCHITECTURES[architecture] // (shared + 1024)
-    return min(by_registers, by_shared, WARPS // warps) * warps / WARPS
+    return min(by_registers, by_shared, WARPS // warps, BLOCKS) * warps / WARPS
 
 
 def programs(kernels):
-    """Name, tiles, head_dim and rows of shared memory in elements: of each kernel, or of each pass of one."""
+    """Name, tiles, channels of a thread and its rows of shared memory in elements: of each kernel, or of each pass of one."""
     for kernel in kernels:
+        if kernel.get("backend", "cuda") != "cuda":
+            continue
         head_dim = kernel["head_dim"]
         careful = [] if kernel["finite_values"] else ["careful"]
-        name = "_".join([kernel["op"], *kernel["terms"], "f32", "cuda", f"d{head_dim}", *careful])
+        name = "_".join([kernel["op"], *kernel["terms"], kernel.get("dtype", "f32"), "cuda", f"d{head_dim}", *careful])
         if "tiles" in kernel:
-            yield name, kernel["tiles"], head_dim, head_dim + 4
+            own = head_dim // kernel["tiles"]["parts"]
+            yield name, kernel["tiles"], own, own + 4
         for sums, tiles in kernel.get("passes", {}).items():
             yield f"{name}_{sums.replace('+', '_')}", tiles, head_dim, 2 * head_dim + 4
 
@@ -100,17 +109,18 @@ def main():
     print("| kernel | tiles | architecture | registers | spilled | shared memory | occupancy | FFMA |")
     print("|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
-        for name, tiles, head_dim, shared_row in programs(kernels):
+        for name, tiles, channels, shared_row in programs(kernels):
             ptx = Path(sys.argv[1]) / "kernels/gpu" / f"{name}.device_code"
             shared = tiles["threads"] * tiles["rows"] * shared_row * 4
             shown = " ".join(f"{key} {value}" for key, value in tiles.items())
             for architecture in ARCHITECTURES:
                 cubin = f"{folder}/kernel.cubin"
                 registers, spilled = assemble(ptx, architecture, cubin)
-                share = multiply_add_share(cubin, head_dim // tiles["tile_d"])
+                share = multiply_add_share(cubin, tiles["rows"] * tiles["block_k"] * channels)
+                shown_share = "–" if share is None else f"{share:.3f}"
                 busy = occupancy(architecture, registers, shared, tiles["threads"])
                 print(f"| `{name}` | {shown} | {architecture} | {registers} | {spilled} B | {shared / 1024:.1f} KB "
-                      f"| {busy:.0%} | {share:.3f} |")
+                      f"| {busy:.1%} | {shown_share} |")
 
 
 main()

@@ -17,6 +17,15 @@ for cpu in Nehalem Haswell; do
 done
 say "Archives for all targets, in both precisions, and what can run of them"
 FLASHWRIGHT_TARGETS_DTYPES="f32;f64" scripts/targets.sh
+say "Vulkan on Mesa's processor, and the form of kernels for other GPU interfaces"
+"$cmake" --preset release -B build/nightly-gpus "-DFLASHWRIGHT_BACKENDS=opencl;cuda;vulkan" \
+    "-DFLASHWRIGHT_GPU_LIBRARIES=metal;webgpu;d3d12compute"
+"$cmake" --build build/nightly-gpus --target flashwright_gpu_tests flashwright_gpu_libraries
+"$ctest" --test-dir build/nightly-gpus --no-tests=error --output-on-failure -R gpu_vulkan
+python3 -m venv build/wgpu
+build/wgpu/bin/pip install --disable-pip-version-check --no-input -q wgpu==0.32.0 numpy==2.4.6
+build/wgpu/bin/python tests/gpu/objects.py build/nightly-gpus/kernels/gpu
+build/wgpu/bin/python tests/gpu/wgsl.py build/nightly-gpus/kernels/gpu
 say "Kernels of its own from the installed package, with an empty cache"
 "$cmake" --install build/release --prefix build/nightly-prefix
 "$cmake" -S tests/installation -B build/nightly-consumer -G Ninja -DISA=baseline "-DCMAKE_MAKE_PROGRAM=$PWD/$venv/bin/ninja" \

@@ -11,7 +11,8 @@ packages=(build-essential binutils python3-venv libcli11-dev libfmt-dev nlohmann
 if [ "${1:-}" = --checks ]; then
     packages+=(clang-format clang-tidy cppcheck doxygen shellcheck git)
 elif [ "${1:-}" = --targets ]; then
-    packages+=(g++-riscv64-linux-gnu clang-14 lld-14 llvm-14 wasi-libc libc++-14-dev-wasm32 libclang-rt-14-dev-wasm32 nodejs)
+    packages+=(g++-riscv64-linux-gnu clang-14 lld-14 llvm-14 wasi-libc libc++-14-dev-wasm32 libclang-rt-14-dev-wasm32 nodejs
+        libvulkan1 mesa-vulkan-drivers spirv-tools)
 fi
 
 missing=()

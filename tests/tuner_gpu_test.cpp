@@ -25,7 +25,7 @@ const GpuArchitecture &architecture(const std::string &name) {
 }
 
 TEST(TunerGpuSpace, HoldsSomeHundredsOfChoicesAndEachKeepsTheRules) {
-    for (const int head_dim : {32, 64, 128}) {
+    for (const int head_dim : {32, 64, 128, 256}) {
         SCOPED_TRACE(head_dim);
         std::set<std::vector<int>> points;
         for (const GpuTiles &tiles : gpu_tile_choices(head_dim)) {
@@ -33,9 +33,10 @@ TEST(TunerGpuSpace, HoldsSomeHundredsOfChoicesAndEachKeepsTheRules) {
             EXPECT_TRUE(points.insert(point).second);
             EXPECT_EQ(gpu_point_of(gpu_tiles_of(head_dim, point)), point);
             EXPECT_EQ(tiles.threads % 32, 0);
-            EXPECT_EQ(head_dim % tiles.tile_d + tiles.tile_d % 4, 0);
-            EXPECT_EQ(head_dim % tiles.tile_v + tiles.tile_v % 4, 0);
-            EXPECT_LE(tiles.threads * tiles.rows * (head_dim + 4) * 4, 48 << 10);
+            const int own = head_dim / tiles.parts;
+            EXPECT_EQ(own % tiles.tile_d + tiles.tile_d % 4, 0);
+            EXPECT_EQ(own % tiles.tile_v + tiles.tile_v % 4, 0);
+            EXPECT_LE(tiles.threads * tiles.rows * (own + 4) * 4, 48 << 10);
             EXPECT_LE(gpu_least_registers(tiles), 255);
         }
         EXPECT_GT(points.size(), 100U);
@@ -57,11 +58,32 @@ TEST(TunerGpuSpace, SaysWhichRuleIsBroken) {
     EXPECT_NE(broken(&GpuTiles::threads, 48).find("multiple of 32"), std::string::npos);
     EXPECT_NE(broken(&GpuTiles::tile_d, 12).find("tile_d"), std::string::npos);
     EXPECT_NE(broken(&GpuTiles::tile_v, 2).find("tile_v"), std::string::npos);
+    EXPECT_NE(broken(&GpuTiles::parts, 3).find("parts is a power of 2"), std::string::npos);
+    EXPECT_NE(broken(&GpuTiles::parts, 32).find("multiple of 4 parts"), std::string::npos);
+    EXPECT_NE(broken(&GpuTiles::parts, 4).find("32 channels"), std::string::npos);
     EXPECT_NE(broken(&GpuTiles::threads, 96).find("48 KB"), std::string::npos);
     EXPECT_NE(broken(&GpuTiles::block_k, 56).find("255 registers"), std::string::npos);
     EXPECT_NE(broken_gpu_rule({32, 128, 4, 4, 4, 4}).find("48 KB"), std::string::npos);
     EXPECT_NE(broken_gpu_rule({16, 512, 1, 4, 4, 4}).find("256 rows"), std::string::npos);
     EXPECT_NE(broken_gpu_rule({128, 32, 1, 48, 16, 16}).find("6144"), std::string::npos);
+}
+
+// Threads that share a row own each channel once, and a row of the result has a column for each.
+TEST(TunerGpuSpace, PartsOwnEveryChannelOnce) {
+    for (const int parts : {1, 2, 4}) {
+        const GpuTiles tiles = {64, 64, 2, 16, 8, 8, parts};
+        std::set<int> channels;
+        for (int part = 0; part < parts; ++part) {
+            for (int own = 0; own < tiles.own_channels(); ++own) {
+                const int channel = tiles.channel(part, own);
+                EXPECT_TRUE(channels.insert(channel).second);
+                EXPECT_EQ(tiles.result_parts(4).column_of(channel), part * (tiles.own_channels() + 4) + own);
+            }
+        }
+        EXPECT_EQ(channels.size(), 64U);
+        EXPECT_EQ(*channels.rbegin(), 63);
+        EXPECT_EQ(tiles.result_columns(4), 64 + 4 * parts);
+    }
 }
 
 TEST(TunerGpuSpace, TakesTheKernelsThatShip) {
@@ -189,12 +211,13 @@ TEST(TunerGpuConfiguration, KeepsWhatIsNotTuned) {
 }
 
 TEST(TunerGpuConfiguration, NamesWhatAnEntryLacks) {
-    const auto entries = ordered_json::parse(R"({"kernels": [{"op": "backward", "passes": {}}, {"op": "forward"}]})");
+    const auto entries = ordered_json::parse(R"({"kernels": [{"op": "backward", "passes": {}},
+        {"op": "forward", "backend": "opencl"}, {"op": "forward", "backend": "cuda"}]})");
     try {
         forward_gpu_kernels(entries);
         FAIL() << "an entry without tiles was taken";
     } catch (const std::runtime_error &error) {
-        EXPECT_NE(std::string(error.what()).find("entry 1: "), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find("entry 2: "), std::string::npos) << error.what();
         EXPECT_NE(std::string(error.what()).find("terms"), std::string::npos) << error.what();
     }
 }

@@ -1,5 +1,6 @@
 #include "../../schedules/gpu_gradient.h"
 #include "../attention_gradient.h"
+#include "portable_floats.h"
 
 #include <Halide.h>
 
@@ -27,12 +28,12 @@ std::vector<Expr> values_at(const Func &f, const std::vector<Expr> &place) {
 // sums their dK, dV or both; it goes over the blocks of the other side that its thread block meets. Rows and keys of
 // all heads are one sequence each, dense and padded: channels to head_dim, each head to whole tiles and blocks, with
 // what adds nothing: 0, and +infinity in lse, also for a row that sees no key. So what depends on head and batch is
-// given for each row.
+// given for each row. The pass of the bias's gradient has nothing to sum: it gives dS for every pair, 0 where hidden.
 class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
  public:
     // Score terms besides scale and position: any of softcap, alibi, bias, mask, joined by '+'.
     GeneratorParam<std::string> terms{"terms", ""};
-    // dq, dk, dv or dk+dv.
+    // dq, dk, dv, dk+dv or dbias.
     GeneratorParam<std::string> sums{"sums", "dq"};
     // Q, K, V and dO hold finite numbers only. Otherwise hidden ones are kept out one by one.
     GeneratorParam<bool> finite_values{"finite_values", false};
@@ -54,7 +55,8 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
     // A group is what meets: a key head and its query heads. It has so many heads of the other side, of so many rows.
     Input<int> heads{"heads"}, head_rows{"head_rows"};
     Input<float> softmax_scale{"softmax_scale"}, softcap{"softcap"};
-    Output<Buffer<float, 4>> result{"result"};  // [channel, gradient, row or key of the group, group]
+    // [channel, gradient, row or key of the group, group]; of dbias [key of the head, 1, row of the group, group]
+    Output<Buffer<float, 4>> result{"result"};
 
     void generate() {
         tiles = GpuTiles{head_dim, threads, rows, block_k, tile_d, tile_v};
@@ -65,6 +67,10 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
         tested.push_back(position(first, last));
         const GradientTile way("block", halide_type_of<float>(), inputs(), tested, !finite_values, 1);
         GradientPass pass{owns_keys(), queries, keys, way, {first, last}, planned_blocks()};
+        if (sums.value() == "dbias") {
+            give_scores(pass);
+            return;
+        }
         sum_blocks(pass);
         std::vector<Expr> scaled = values_at(pass.sums, {channel, own, strip, group});
         if (wanted().front() != "dv") {
@@ -77,12 +83,14 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
         schedule_gradient_gpu(pass, result, tiles);
     }
 
+    void schedule() { make_floats_portable(get_pipeline(), get_target()); }
+
  private:
     Var channel{"channel"}, gradient{"gradient"}, row{"row"}, own{"own"}, strip{"strip"}, group{"group"};
     Var section{"section"};  // of a GradientTile: where the block of the other side begins, counted among all
     GpuTiles tiles;
 
-    bool owns_keys() const { return sums.value() != "dq"; }
+    bool owns_keys() const { return sums.value() != "dq" && sums.value() != "dbias"; }
     std::vector<std::string> wanted() const {
         return sums.value() == "dk+dv" ? std::vector<std::string>{"dk", "dv"} : std::vector<std::string>{sums.value()};
     }
@@ -117,6 +125,15 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
         const Expr tile = strip / tiles.threads;
         r.where(r.x >= plan(0, tile, group) && r.x < plan(1, tile, group));
         return r;
+    }
+
+    // The gradient by the score is that by the bias, which is added to it.
+    void give_scores(GradientPass &pass) {
+        const Expr own_row = group * result.dim(2).extent() + row, begin = channel / tiles.block_k * tiles.block_k;
+        const std::vector<Expr> pair{channel % tiles.block_k, own_row, group * head_rows + begin};
+        result(channel, gradient, row, group) = values_at(pass.way.dscores, pair).back();
+        constrain_buffers();
+        schedule_score_gradient_gpu(pass, result, tiles);
     }
 
     void sum_blocks(GradientPass &pass) {
@@ -201,11 +218,12 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
             plan.dim(n).set_min(0);
         }
         const int gradients = (int)wanted().size();
+        const Expr channels = sums.value() == "dbias" ? head_rows / tiles.block_k * tiles.block_k : tiles.head_dim;
         result.set_host_alignment(16);
-        result.dim(0).set_bounds(0, tiles.head_dim).set_stride(1);
-        result.dim(1).set_bounds(0, gradients).set_stride(tiles.head_dim);
-        result.dim(2).set_min(0).set_stride(tiles.head_dim * gradients);
-        result.dim(3).set_min(0).set_stride(tiles.head_dim * gradients * result.dim(2).extent());
+        result.dim(0).set_bounds(0, channels).set_stride(1);
+        result.dim(1).set_bounds(0, gradients).set_stride(channels);
+        result.dim(2).set_min(0).set_stride(channels * gradients);
+        result.dim(3).set_min(0).set_stride(channels * gradients * result.dim(2).extent());
     }
 
     void set_dense(Input<Buffer<float, 2>> &buffer, int channels) {

@@ -1,5 +1,8 @@
 #include "../../schedules/gpu.h"
 #include "../forward_attention.h"
+#include "half_storage.h"
+#include "hardware_exponential.h"
+#include "portable_floats.h"
 
 #include <Halide.h>
 
@@ -8,20 +11,22 @@ namespace flashwright {
 using namespace Halide;
 
 // Attention forward of all heads in one kernel. Buffers are [channel, row | key, head, batch], dense and padded:
-// channels to head_dim, rows to whole tiles, keys to whole blocks.
+// channels to head_dim, rows to whole tiles, keys to whole blocks. All is computed in f32.
 class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
  public:
+    // Of q, k, v, bias and the output: float32, or float16, whose buffers hold its bits.
+    GeneratorParam<Type> dtype{"dtype", Float(32)};
     // Score terms besides scale and position: any of softcap, alibi, bias, mask, joined by '+'.
     GeneratorParam<std::string> terms{"terms", ""};
     // V holds finite numbers only. Otherwise hidden values are kept out one by one, which costs as much as the
     // products.
     GeneratorParam<bool> finite_values{"finite_values", false};
     GeneratorParam<int> head_dim{"head_dim", 64}, threads{"threads", 64}, rows{"rows", 1}, block_k{"block_k", 16},
-        tile_d{"tile_d", 4}, tile_v{"tile_v", 16};
+        tile_d{"tile_d", 4}, tile_v{"tile_v", 16}, parts{"parts", 1};
 
-    Input<Buffer<float, 4>> q{"q"}, k{"k"}, v{"v"};
+    Input<Buffer<void, 4>> q{"q"}, k{"k"}, v{"v"};
     // [key, row, head, batch]; strides of 0 broadcast.
-    Input<Buffer<float, 4>> bias{"bias"};
+    Input<Buffer<void, 4>> bias{"bias"};
     Input<Buffer<uint8_t, 4>> mask{"mask"};
     Input<Buffer<float, 1>> alibi_slopes{"alibi_slopes"};
     // Of each batch entry: row i sees key j iff i + lo_offset <= j <= i + hi_offset and j < key_count; ALiBi measures
@@ -33,43 +38,74 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
     // last.
     Input<Buffer<int32_t, 3>> plan{"plan"};
     Input<float> softmax_scale{"softmax_scale"}, softcap{"softcap"};
-    // [head_dim + 4, row, head, batch]: the channels of the output, and then softmax_lse, four times.
-    Output<Buffer<float, 4>> result{"result"};
+    // [column, row, head, batch], columns as GpuTiles has them.
+    Output<Buffer<void, 4>> result{"result"};
+
+    void configure() {
+        for (auto *buffer : {&q, &k, &v, &bias}) {
+            buffer->set_type(stored());
+        }
+        result.set_type(stored());
+    }
 
     void generate() {
-        const GpuTiles tiles{head_dim, threads, rows, block_k, tile_d, tile_v};
+        const GpuTiles tiles{head_dim, threads, rows, block_k, tile_d, tile_v, parts};
+        _halide_user_assert(tiles.parts == 1 || get_target().has_feature(Target::CUDA))
+            << "parts: expected 1 without CUDA, whose threads exchange registers, got " << tiles.parts << "\n";
+        _halide_user_assert(tiles.parts == 1 || stored() == Float(32))
+            << "parts: expected 1 with f16, of which no call brings parts together, got " << tiles.parts << "\n";
+        const int own = tiles.own_channels();
         first_row = strip * tiles.rows;
         const Expr kv_head = head / (q.dim(2).extent() / k.dim(2).extent());
         Func queries("queries");
-        queries(row, channel, strip, head, batch) = q(channel, first_row + row, head, batch) * softmax_scale;
-        ForwardAttention attention(
-            queries, [&](Expr key, Expr d) { return k(d, key, kv_head, batch); },
-            [&](Expr key, Expr d) { return v(d, key, kv_head, batch); }, tiles.head_dim, tiles.head_dim,
-            {strip, head, batch}, tiles.tile_v);
+        queries(with_outer({row, channel}, outer)) =
+            loaded(q, {tiles.channel<Expr>(part, channel), first_row + row, head, batch}) * softmax_scale;
+        const auto element = [&](const Input<Buffer<void, 4>> &of_keys) {
+            return [this, &of_keys, tiles, kv_head](const Expr &key, const Expr &d) {
+                return loaded(of_keys, {tiles.channel<Expr>(part, d), key, kv_head, batch});
+            };
+        };
+        ForwardAttention attention(queries, element(k), element(v), own, own, outer, tiles.tile_v);
         add_blocks(attention, tiles);
         attention.state.finish();
+        if (get_target().has_feature(Target::CUDA)) {
+            use_hardware_exponentials(attention);
+        }
 
-        const std::vector<Expr> strip_of_row{row / tiles.rows, head, batch};
-        const auto at_row = [&](const Func &f, std::vector<Expr> own) {
-            own.insert(own.end(), strip_of_row.begin(), strip_of_row.end());
-            return f(own);
-        };
-        const Expr row_in = row % tiles.rows;
-        result(channel, row, head, batch) = select(
-            channel < tiles.head_dim, at_row(attention.state.normalised, {row_in, min(channel, tiles.head_dim - 1)}),
-            at_row(attention.state.lse, {row_in}));
+        define_result(attention.state, tiles);
         constrain_buffers(tiles);
         schedule_forward_gpu(attention, result, k, tiles);
     }
 
+    void schedule() {
+        load_halves_by_words(get_pipeline(), get_target());
+        make_floats_portable(get_pipeline(), get_target());
+    }
+
  private:
-    Var channel{"channel"}, row{"row"}, strip{"strip"}, head{"head"}, batch{"batch"};
-    Expr first_row;  // of the strip: of the rows of one thread
+    Var channel{"channel"}, row{"row"}, part{"part"}, strip{"strip"}, head{"head"}, batch{"batch"};
+    const OuterVars outer{part, strip, head, batch};
+    Expr first_row;  // of the strip: of the rows of one thread, or of the threads that share them
+
+    void define_result(const OnlineSoftmax &state, const GpuTiles &tiles) {
+        const int own = tiles.own_channels();
+        const Expr columns = tiles.result_parts(stored().bytes()).columns, column = channel % columns;
+        const std::vector<Expr> thread_of_element{channel / columns, row / tiles.rows, head, batch};
+        const auto at_row = [&](const Func &f, std::vector<Expr> place) {
+            place.insert(place.end(), thread_of_element.begin(), thread_of_element.end());
+            return f(place);
+        };
+        const Expr row_in = row % tiles.rows;
+        const Expr out = at_row(state.normalised, {row_in, min(column, own - 1)});
+        const Expr lse = at_row(state.lse, {row_in});
+        result(channel, row, head, batch) =
+            select(column < own, to_storage(out, stored(), get_target()), bits_as_storage(lse, column, stored()));
+    }
 
     // The tile's blocks of keys from one boundary of its plan to the next. The clamp lets Halide prove what it makes
     // loop bounds of, and not test it again inside.
     KeyBlocks planned_blocks(int boundary, const GpuTiles &tiles) {
-        const Expr blocks = k.dim(1).extent() / tiles.block_k, tile = strip / tiles.threads;
+        const Expr blocks = k.dim(1).extent() / tiles.block_k, tile = strip / (tiles.threads / tiles.parts);
         const Expr from = clamp(plan(boundary, tile, batch), 0, blocks);
         const Expr to = clamp(plan(boundary + 1, tile, batch), 0, blocks);
         return {0, tiles.block_k, blocks, [=](const Expr &block) { return block >= from && block < to; }};
@@ -83,11 +119,30 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
             finite_values ? ForwardAttention::HiddenValues::finite : ForwardAttention::HiddenValues::anything;
         for (int n = finite_values ? 0 : 2; n < 3; n++) {
             ScoreTerms chosen = chosen_terms(names[n]);
+            if (tiles.parts > 1) {
+                chosen.insert(chosen.begin(), sum_of_parts(tiles.parts));
+            }
             if (n != 1) {
                 chosen.push_back(position_in_block(names[n], tiles.block_k));
             }
             attention.add_blocks(names[n], planned_blocks(n, tiles), chosen, hidden);
         }
+    }
+
+    // The dot product of all channels, from that of a thread's own: every thread of the group gets the same sum, by
+    // exchanges within the warp. PTX ISA: shfl.sync.bfly, all threads take part, with the lane whose number differs in
+    // one bit.
+    static ScoreTerm sum_of_parts(int parts) {
+        ScoreTerm term;
+        term.value = [=](const Expr &score, const ScoreIndex &) {
+            Expr sum = score;
+            for (int lane = 1; lane < parts; lane *= 2) {
+                sum += Internal::Call::make(Float(32), "llvm.nvvm.shfl.sync.bfly.f32", {-1, sum, lane, 31},
+                                            Internal::Call::PureExtern);
+            }
+            return sum;
+        };
+        return term;
     }
 
     // Causal, window and key length in one, as position_term. It compares the key's place in its block, a constant,
@@ -97,8 +152,8 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
         const Var block("block");
         Func first("first_" + segment), last("last_" + segment);
         const Expr row_in_head = first_row + row, begin = block * block_k;
-        first(row, block, strip, head, batch) = row_in_head + lo_offset(batch) - begin;
-        last(row, block, strip, head, batch) = min(row_in_head + hi_offset(batch), key_count(batch) - 1) - begin;
+        first(with_outer({row, block}, outer)) = row_in_head + lo_offset(batch) - begin;
+        last(with_outer({row, block}, outer)) = min(row_in_head + hi_offset(batch), key_count(batch) - 1) - begin;
         ScoreTerm term;
         term.seen = [=](const ScoreIndex &at) {
             const std::vector<Expr> place = with_outer({at.row, at.key / block_k}, at.outer);
@@ -108,27 +163,40 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
         return term;
     }
 
-    template <typename Matrix>
-    TermArguments::Matrix matrix_of(const Matrix &matrix) {
-        return {[this, &matrix](const Expr &row, const Expr &key) { return matrix(key, first_row + row, head, batch); },
-                matrix.dim(1).stride()};
+    Type stored() const { return storage_type(dtype); }
+
+    Expr loaded(const Input<Buffer<void, 4>> &buffer, const std::vector<Expr> &place) {
+        return from_storage(buffer(place), get_target());
+    }
+
+    static void use_hardware_exponentials(ForwardAttention &attention) {
+        use_hardware_exponential(attention.state.state);
+        for (const ScoredBlocks &path : attention.paths) {
+            use_hardware_exponential(path.softmax.weights);
+        }
     }
 
     ScoreTerms chosen_terms(const std::string &segment) {
+        const auto bias_at = [this](const Expr &row, const Expr &key) {
+            return loaded(bias, {key, first_row + row, head, batch});
+        };
+        const auto mask_at = [this](const Expr &row, const Expr &key) {
+            return mask(key, first_row + row, head, batch);
+        };
         return named_terms(terms, segment,
                            {softcap,
                             alibi_slopes(head),
                             first_row + diagonal_offset(batch),
-                            matrix_of(bias),
-                            matrix_of(mask),
-                            {strip, head, batch}});
+                            {bias_at, bias.dim(1).stride()},
+                            {mask_at, mask.dim(1).stride()},
+                            outer});
     }
 
     void constrain_buffers(const GpuTiles &tiles) {
         for (auto *buffer : {&q, &k, &v}) {
             set_dense(*buffer, tiles.head_dim);
         }
-        set_dense(result, tiles.head_dim + 4);
+        set_dense(result, tiles.result_columns(stored().bytes()));
         for (int n = 0; n < 4; n++) {
             bias.dim(n).set_min(0);
             mask.dim(n).set_min(0);

@@ -35,17 +35,28 @@ void prepare_runtime() {
         other_print = halide_set_custom_print(on_print);
         // Halide caps kernels at 64 registers; ours are made for all that a thread may have.
         setenv("HL_CUDA_JIT_MAX_REGISTERS", "255", 0);
+        for (int i = 0; i < kGpuDeviceCount; ++i) {
+            if (kGpuDevices[i].streams != nullptr) kGpuDevices[i].streams->install();
+        }
+        // Halide 21 hands out too little Vulkan memory for sizes that are no multiple of a device's alignment, which
+        // is at most 256 bytes: the last number makes all of them one.
+        setenv("HL_VK_ALLOC_CONFIG", "0:32:0:0:256", 0);
     });
 }
 
 }  // namespace
 
-DeviceCall::DeviceCall(const char *backend) : backend_(backend), outer_(current_call) {
+DeviceCall::DeviceCall(const char *backend, const GpuStream *stream)
+    : backend_(backend), stream_(stream), outer_(current_call) {
     prepare_runtime();
     current_call = this;
 }
 
 DeviceCall::~DeviceCall() { current_call = outer_; }
+
+const GpuStream *DeviceCall::stream_of(const void *context) {
+    return current_call != nullptr && current_call == context ? current_call->stream_ : nullptr;
+}
 
 void DeviceCall::keep(const char *message) {
     if (message_[0] != '\0') return;  // the first says most
@@ -55,20 +66,24 @@ void DeviceCall::keep(const char *message) {
 
 flashwright_status DeviceCall::status(int result) const {
     if (result == halide_error_code_success) return ok_status();
-    const bool memory = result == halide_error_code_out_of_memory || result == halide_error_code_device_malloc_failed;
+    // Halide has one code for whatever goes wrong while it allocates on the device.
+    const bool refused =
+        std::strstr(message_, "OUT_OF_") != nullptr || std::strstr(message_, "ALLOCATION_FAILURE") != nullptr;
+    const bool memory =
+        result == halide_error_code_out_of_memory || (result == halide_error_code_device_malloc_failed && refused);
     return make_status(memory ? FLASHWRIGHT_OUT_OF_MEMORY : FLASHWRIGHT_DEVICE_ERROR,
                        "backend: expected a working %s driver and device, got error %d: %s", backend_, result,
                        message_[0] != '\0' ? message_ : "no message");
 }
 
-flashwright_status find_backend(const char *backend, const halide_device_interface_t **device) {
+flashwright_status find_backend(const char *backend, const GpuDevice **device) {
     if (backend == nullptr) return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "backend: expected a name, got NULL");
     const GpuDevice *found = nullptr;
     for (int i = 0; i < kGpuDeviceCount; ++i) {
         if (std::strcmp(kGpuDevices[i].backend, backend) == 0) found = &kGpuDevices[i];
     }
     if (found != nullptr) {
-        *device = found->interface();
+        *device = found;
         return ok_status();
     }
     char names[64] = "";
@@ -78,4 +93,34 @@ flashwright_status find_backend(const char *backend, const halide_device_interfa
     return make_status(FLASHWRIGHT_UNSUPPORTED, "backend: expected one that is built (%s), got '%s'", names, backend);
 }
 
+flashwright_status find_stream(const flashwright_gpu_stream *stream, const GpuDevice **device, GpuStream *found) {
+    if (stream == nullptr) return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "stream: expected a pointer, got NULL");
+    flashwright_status status = find_backend(stream->backend, device);
+    if (failed(status)) return status;
+    if ((*device)->streams == nullptr) {
+        return make_status(FLASHWRIGHT_UNSUPPORTED,
+                           "backend: expected one that takes tensors in device memory (cuda), got '%s'",
+                           stream->backend);
+    }
+    *found = {stream->context, stream->stream};
+    if (found->context != nullptr) return status;
+    DeviceCall call(stream->backend);
+    status = call.status((*device)->streams->current_context(call.context(), &found->context));
+    if (failed(status) || found->context != nullptr) return status;
+    return make_status(FLASHWRIGHT_INVALID_ARGUMENT,
+                       "context: expected one, or one that is current in this thread, got neither");
+}
+
 }  // namespace flashwright
+
+using namespace flashwright;
+
+flashwright_status flashwright_gpu_release(const flashwright_gpu_stream *stream) {
+    const GpuDevice *device = nullptr;
+    GpuStream where;
+    const flashwright_status status = find_stream(stream, &device, &where);
+    if (failed(status)) return status;
+    DeviceCall call(stream->backend, &where);
+    halide_device_release(call.context(), device->interface());
+    return status;
+}

@@ -1,19 +1,20 @@
 // The Halide runtime of the GPU backends, kept from printing and aborting: what it reports becomes a status.
 #pragma once
 
-#include "flashwright/flashwright.h"
-
-#include <cstdint>
-
-struct halide_buffer_t;
-struct halide_device_interface_t;
+#include "flashwright/flashwright_gpu.h"
 
 namespace flashwright {
+
+// A stream of the caller's.
+struct GpuStream {
+    void *context, *stream;
+};
 
 // One call on a device, on this thread. What goes wrong during it is kept here.
 class DeviceCall {
  public:
-    explicit DeviceCall(const char *backend);
+    // `stream`: where it runs; else in the runtime's own context.
+    explicit DeviceCall(const char *backend, const GpuStream *stream = nullptr);
     ~DeviceCall();
     DeviceCall(const DeviceCall &) = delete;
     DeviceCall &operator=(const DeviceCall &) = delete;
@@ -23,14 +24,21 @@ class DeviceCall {
     // The status of a Halide function's result.
     flashwright_status status(int result) const;
     void keep(const char *message);
+    // The stream of the call of this thread that `context` belongs to, if there is one.
+    static const GpuStream *stream_of(const void *context);
 
  private:
     const char *backend_;
+    const GpuStream *stream_;
     DeviceCall *outer_;
     char message_[200] = "";
 };
 
+struct GpuDevice;
+
 // UNSUPPORTED or INVALID_ARGUMENT if the build has no such backend.
-flashwright_status find_backend(const char *backend, const halide_device_interface_t **device);
+flashwright_status find_backend(const char *backend, const GpuDevice **device);
+// The same, and where the backend takes no streams or there is no context.
+flashwright_status find_stream(const flashwright_gpu_stream *stream, const GpuDevice **device, GpuStream *found);
 
 }  // namespace flashwright

@@ -30,10 +30,10 @@ T element(const StridedTensor &view, std::int64_t batch, std::int64_t head, std:
 
 // The first of a table that takes the call, whose tensors `head_dim` channels hold.
 template <typename Kernel>
-const Kernel *find_kernel(const Kernel *kernels, int count, const char *backend, std::int64_t head_dim, unsigned terms,
-                          bool finite_values) {
+const Kernel *find_kernel(const Kernel *kernels, int count, const char *backend, flashwright_dtype dtype,
+                          std::int64_t head_dim, unsigned terms, bool finite_values) {
     for (const Kernel *kernel = kernels; kernel != kernels + count; ++kernel) {
-        if (std::strcmp(kernel->backend, backend) == 0 && kernel->head_dim >= head_dim &&
+        if (std::strcmp(kernel->backend, backend) == 0 && kernel->dtype == dtype && kernel->head_dim >= head_dim &&
             (kernel->terms & terms) == terms && (finite_values || !kernel->finite_values)) {
             return kernel;
         }
@@ -41,17 +41,30 @@ const Kernel *find_kernel(const Kernel *kernels, int count, const char *backend,
     return nullptr;
 }
 
-// `widest`: the channels that the backend's kernels hold.
-flashwright_status check_supported(const ForwardProblem &problem, const char *backend, std::int64_t widest);
-
-// The most channels of any kernel of the backend.
-template <typename Kernel>
-std::int64_t widest(const Kernel *kernels, int count, const char *backend) {
+// What the kernels of a backend hold: of a dtype the most channels, 0 for none, and a name of every dtype.
+struct KernelReach {
     std::int64_t channels = 0;
+    char dtypes[32] = "";
+};
+
+flashwright_status check_supported(const ForwardProblem &problem, const char *backend, const KernelReach &reach);
+
+void name_dtype(flashwright_dtype dtype, KernelReach *reach);
+
+template <typename Kernel>
+KernelReach reach_of(const Kernel *kernels, int count, const char *backend, flashwright_dtype dtype) {
+    KernelReach reach;
     for (const Kernel *kernel = kernels; kernel != kernels + count; ++kernel) {
-        if (std::strcmp(kernel->backend, backend) == 0) channels = std::max<std::int64_t>(channels, kernel->head_dim);
+        if (std::strcmp(kernel->backend, backend) != 0) continue;
+        name_dtype(kernel->dtype, &reach);
+        if (kernel->dtype == dtype) reach.channels = std::max<std::int64_t>(reach.channels, kernel->head_dim);
     }
-    return channels;
+    return reach;
+}
+
+// Halide's type of what stands for an element on the device: of f16 its bits.
+inline halide_type_t storage_type(flashwright_dtype dtype) {
+    return dtype == FLASHWRIGHT_F16 ? halide_type_of<std::uint16_t>() : halide_type_of<float>();
 }
 
 // Whether no element of the rows that exist is NaN or infinite; `keys_only`: up to a batch entry's length.
@@ -60,10 +73,13 @@ bool all_finite(const ForwardProblem &problem, const StridedTensor &view, bool k
 // Which keys a row of the batch entry sees.
 KeyRange key_range(const ForwardProblem &problem, std::int64_t batch);
 
-// Space for a bias or a mask, [key, row, head, batch], which hold the axes that they repeat once; one that is not given
-// is one row for all.
-flashwright_status allocate_repeated(const ForwardProblem &problem, const StridedTensor &view, halide_type_t type,
-                                     std::int64_t keys, std::int64_t rows, DeviceTensor *tensor);
+// Bias and mask, [key, row, head, batch], which hold the axes that they repeat once; one that is not given is one row
+// for all.
+flashwright_status describe_pairs(const ForwardProblem &problem, std::int64_t keys, std::int64_t rows,
+                                  DeviceTensor *bias, DeviceTensor *mask);
+// Host memory for those that are not given, with what stands for them.
+flashwright_status allocate_absent(const ForwardProblem &problem, std::int64_t keys, DeviceTensor *bias,
+                                   DeviceTensor *mask);
 
 // Copies what the view has into each row, from a channel on. `keys_only`: no keys past a batch entry's length.
 template <typename T>
@@ -80,7 +96,17 @@ void pack(const ForwardProblem &problem, const StridedTensor &view, const Device
     }
 }
 
-// Bias and mask, or what stands for one that is not given.
-void pack_pairs(const ForwardProblem &problem, const DeviceTensor &bias, const DeviceTensor &mask, std::int64_t keys);
+// The same of tensors in the call's dtype.
+inline void pack_elements(const ForwardProblem &problem, const StridedTensor &view, const DeviceTensor &to,
+                          bool keys_only = false) {
+    if (problem.dtype == FLASHWRIGHT_F16) {
+        pack<std::uint16_t>(problem, view, to, keys_only);
+    } else {
+        pack<float>(problem, view, to, keys_only);
+    }
+}
+
+// Those of bias and mask that are given.
+void pack_pairs(const ForwardProblem &problem, const DeviceTensor &bias, const DeviceTensor &mask);
 
 }  // namespace flashwright

@@ -1,6 +1,7 @@
 // Dense copies of tensors for the kernels of a GPU: in host memory, and on the device for as long as the object lives.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
@@ -20,10 +21,23 @@ class DeviceTensor {
     DeviceTensor &operator=(const DeviceTensor &) = delete;
     ~DeviceTensor();
 
-    // Zeros. An axis whose bit is set in `repeated` holds one element for all. Fails where indices would not fit 32
-    // bits or memory runs out; `name` is for the message.
+    // Without memory. An axis whose bit is set in `repeated` holds one element for all. Fails where indices would not
+    // fit 32 bits; `name` is for messages.
+    flashwright_status describe(const char *name, halide_type_t type, std::initializer_list<std::int64_t> extents,
+                                unsigned repeated = 0);
+    // Zeros in host memory, of which there may be more than described.
+    flashwright_status allocate();
     flashwright_status allocate(const char *name, halide_type_t type, std::initializer_list<std::int64_t> extents,
                                 unsigned repeated = 0);
+
+    // Its host memory, or NULL.
+    const char *host() const { return memory_.get(); }
+    // Of its memory, whole vectors.
+    std::size_t bytes() const;
+    // Places it in memory of the device that somebody else owns. Halide's error code.
+    int place(std::uint64_t address, const halide_device_interface_t *device);
+    // What is on the device, as tensors of callers are; an axis that is repeated has extent 1.
+    StridedTensor on_device() const;
 
     // Makes one axis of those from `first` on; an axis that is repeated counts once.
     void merge_axes(int first);
@@ -32,6 +46,7 @@ class DeviceTensor {
     T *data() const {
         return reinterpret_cast<T *>(memory_.get());
     }
+    std::int64_t extent(int axis) const { return dimensions_[axis].extent; }
     // Elements from one index of an axis to the next.
     std::int64_t stride(int axis) const { return dimensions_[axis].stride; }
 
@@ -48,7 +63,14 @@ class DeviceTensor {
         void operator()(char *memory) const { std::free(memory); }
     };
 
+    // The outermost axis, to a size that every backend takes.
+    flashwright_status grow();
+
     void *context_;
+    const char *name_ = "";
+    bool placed_ = false;
+    std::int64_t elements_ = 0;
+    int outermost_ = 0;  // axis of those that are stored
     halide_buffer_t buffer_ = {};
     halide_dimension_t dimensions_[4];
     std::unique_ptr<char, Free> memory_;

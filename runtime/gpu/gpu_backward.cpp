@@ -10,6 +10,7 @@
 #include "kernel_choice.h"
 #include "run_call.h"
 #include "status.h"
+#include "stream_backward_call.h"
 
 namespace flashwright {
 namespace {
@@ -21,7 +22,8 @@ bool finite(const BackwardProblem &problem) {
 }
 
 void fill_zeros(const BackwardProblem &problem) {
-    for (const StridedTensor *gradient : {&problem.dq, &problem.dk, &problem.dv}) {
+    for (const StridedTensor *gradient : {&problem.dq, &problem.dk, &problem.dv, &problem.dbias}) {
+        if (!gradient->given) continue;
         for (std::int64_t b = 0; b < gradient->shape[kBatch]; ++b) {
             for (std::int64_t h = 0; h < gradient->shape[kHead]; ++h) {
                 fill_zero(HeadMatrix<float>(*gradient, b, h), 0, gradient->shape[kRow]);
@@ -30,12 +32,30 @@ void fill_zeros(const BackwardProblem &problem) {
     }
 }
 
+// There are no pairs: gradients of 0.
+flashwright_status fill_zeros_on_stream(const BackwardProblem &problem, const GpuDevice &device,
+                                        const GpuStream &stream) {
+    DeviceCall call(device.backend, &stream);
+    StreamMemory memory(device, call.context());
+    DeviceTensor none(call.context());  // rows that exist
+    flashwright_status status =
+        none.allocate("q", halide_type_of<std::int32_t>(), {std::max<std::int64_t>(problem.forward.batch, 1)});
+    for (const StridedTensor *gradient : {&problem.dq, &problem.dk, &problem.dv}) {
+        if (!failed(status)) status = check_device_strides(*gradient);
+    }
+    if (failed(status) || problem.nothing_to_write()) return status;
+    memory.add(&none);
+    status = call.status(memory.enter());
+    if (!failed(status)) status = call.status(memory.allocate());
+    for (const StridedTensor *gradient : {&problem.dq, &problem.dk, &problem.dv}) {
+        if (!failed(status)) status = call.status(memory.copy(*gradient, *gradient, &none));
+    }
+    return status;
+}
+
 // Beside what forward checks.
 flashwright_status check_gradient_supported(const BackwardProblem &problem, const char *backend) {
     const std::int64_t groups = problem.forward.batch * problem.forward.heads_kv;
-    if (problem.dbias.given) {
-        return make_status(FLASHWRIGHT_UNSUPPORTED, "dbias: expected none on backend %s, got one", backend);
-    }
     if (groups > kMaxGrid) {
         return make_status(FLASHWRIGHT_UNSUPPORTED,
                            "k: expected at most %" PRId64 " heads of all batch entries on backend %s, got %" PRId64,
@@ -44,13 +64,36 @@ flashwright_status check_gradient_supported(const BackwardProblem &problem, cons
     return ok_status();
 }
 
-flashwright_status run_backward(const BackwardProblem &problem, const char *backend, const char **name) {
-    const ForwardProblem &p = problem.forward;
-    const GpuGradientKernel *kernel =
-        find_kernel(kGpuGradientKernels, kGpuGradientKernelCount, backend, std::max(p.head_dim, p.head_dim_v),
-                    attention_request(Op::backward, p).terms, finite(problem));
-    return run_call<GpuBackwardCall>(problem, kernel, backend, name);
+flashwright_status check_backward(const flashwright_backward_args *args, const char *backend,
+                                  BackwardProblem *problem) {
+    flashwright_status status = validate_backward(args, true, problem);
+    if (!failed(status)) {
+        status =
+            check_supported(problem->forward, backend,
+                            reach_of(kGpuGradientKernels, kGpuGradientKernelCount, backend, problem->forward.dtype));
+    }
+    return failed(status) ? status : check_gradient_supported(*problem, backend);
 }
+
+const GpuGradientKernel *find_backward(const BackwardProblem &problem, const char *backend, bool finite) {
+    const ForwardProblem &p = problem.forward;
+    return find_kernel(kGpuGradientKernels, kGpuGradientKernelCount, backend, p.dtype,
+                       std::max(p.head_dim, p.head_dim_v), attention_request(Op::backward, p).terms, finite);
+}
+
+// Of a kernel that was found.
+flashwright_status check_dbias(const BackwardProblem &problem, const GpuGradientKernel *kernel) {
+    const auto gives_dbias = [](const GpuGradientKernel::Pass &pass) { return pass.dbias; };
+    if (kernel == nullptr || !problem.dbias.given ||
+        std::any_of(kernel->passes, kernel->passes + kernel->pass_count, gives_dbias)) {
+        return ok_status();
+    }
+    return make_status(FLASHWRIGHT_UNSUPPORTED,
+                       "dbias: expected none, as %s of this build's configuration has no pass for it, got one",
+                       kernel->name);
+}
+
+bool no_pairs(const ForwardProblem &p) { return p.batch == 0 || p.heads == 0 || p.seqlen_q == 0 || p.seqlen_k == 0; }
 
 }  // namespace
 }  // namespace flashwright
@@ -60,18 +103,31 @@ using namespace flashwright;
 flashwright_status flashwright_gpu_backward(const flashwright_backward_args *args, const char *backend,
                                             const char **kernel) {
     BackwardProblem problem;
-    const ForwardProblem &p = problem.forward;
-    const halide_device_interface_t *device = nullptr;
+    const GpuDevice *device = nullptr;
     flashwright_status status = find_backend(backend, &device);
-    if (!failed(status)) status = validate_backward(args, true, &problem);
-    if (!failed(status)) {
-        status = check_supported(p, backend, widest(kGpuGradientKernels, kGpuGradientKernelCount, backend));
-    }
-    if (!failed(status)) status = check_gradient_supported(problem, backend);
+    if (!failed(status)) status = check_backward(args, backend, &problem);
     if (failed(status)) return status;
-    if (p.batch == 0 || p.heads == 0 || p.seqlen_q == 0 || p.seqlen_k == 0) {
+    if (no_pairs(problem.forward)) {
         fill_zeros(problem);
         return status;
     }
-    return run_backward(problem, backend, kernel);
+    const GpuGradientKernel *found = find_backward(problem, backend, finite(problem));
+    status = check_dbias(problem, found);
+    return failed(status) ? status : run_call<GpuBackwardCall>(problem, found, backend, kernel);
+}
+
+flashwright_status flashwright_gpu_backward_on_stream(const flashwright_backward_args *args,
+                                                      const flashwright_gpu_stream *stream, const char **kernel) {
+    BackwardProblem problem;
+    const GpuDevice *device = nullptr;
+    GpuStream where;
+    flashwright_status status = find_stream(stream, &device, &where);
+    if (!failed(status)) status = check_backward(args, stream->backend, &problem);
+    if (!failed(status) && problem.dbias.given) {
+        status = make_status(FLASHWRIGHT_UNSUPPORTED, "dbias: expected none of a call on a stream, got one");
+    }
+    if (failed(status)) return status;
+    if (no_pairs(problem.forward)) return fill_zeros_on_stream(problem, *device, where);
+    return run_on_stream<StreamBackwardCall>(problem, find_backward(problem, stream->backend, stream->finite != 0),
+                                             *device, where, kernel);
 }

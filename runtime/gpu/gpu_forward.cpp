@@ -8,16 +8,25 @@
 #include "kernel_choice.h"
 #include "run_call.h"
 #include "status.h"
+#include "stream_forward_call.h"
 
 namespace flashwright {
 namespace {
 
-flashwright_status run_forward(const ForwardProblem &problem, const char *backend, const char **name) {
-    const std::int64_t channels = std::max(problem.head_dim, problem.head_dim_v);
-    const GpuKernel *kernel =
-        find_kernel(kGpuKernels, kGpuKernelCount, backend, channels, attention_request(Op::forward, problem).terms,
-                    all_finite(problem, problem.v, true));
-    return run_call<GpuForwardCall>(problem, kernel, backend, name);
+const GpuKernel *find_forward(const ForwardProblem &problem, const char *backend, bool finite) {
+    return find_kernel(kGpuKernels, kGpuKernelCount, backend, problem.dtype,
+                       std::max(problem.head_dim, problem.head_dim_v), attention_request(Op::forward, problem).terms,
+                       finite);
+}
+
+flashwright_status check_forward(const flashwright_forward_args *args, const char *backend, ForwardProblem *problem) {
+    const flashwright_status status = validate_forward(args, true, problem);
+    if (failed(status)) return status;
+    return check_supported(*problem, backend, reach_of(kGpuKernels, kGpuKernelCount, backend, problem->dtype));
+}
+
+bool nothing_to_do(const ForwardProblem &problem) {
+    return problem.batch == 0 || problem.heads == 0 || problem.seqlen_q == 0;
 }
 
 }  // namespace
@@ -26,7 +35,7 @@ flashwright_status run_forward(const ForwardProblem &problem, const char *backen
 using namespace flashwright;
 
 flashwright_status flashwright_gpu_available(const char *backend) {
-    const halide_device_interface_t *device = nullptr;
+    const GpuDevice *device = nullptr;
     const flashwright_status status = find_backend(backend, &device);
     if (failed(status)) return status;
     DeviceCall call(backend);
@@ -37,22 +46,30 @@ flashwright_status flashwright_gpu_available(const char *backend) {
     buffer.type = halide_type_of<std::int32_t>();
     buffer.dimensions = 1;
     buffer.dim = &dimension;
-    const int result = halide_device_malloc(call.context(), &buffer, device);
+    const int result = halide_device_malloc(call.context(), &buffer, device->interface());
     if (result == halide_error_code_success) halide_device_free(call.context(), &buffer);
-    flashwright_status answer = call.status(result);
-    // Where there is no driver Halide says that memory could not be had.
-    if (failed(answer)) answer.code = FLASHWRIGHT_DEVICE_ERROR;
-    return answer;
+    return call.status(result);
 }
 
 flashwright_status flashwright_gpu_forward(const flashwright_forward_args *args, const char *backend,
                                            const char **kernel) {
     ForwardProblem problem;
-    const halide_device_interface_t *device = nullptr;
+    const GpuDevice *device = nullptr;
     flashwright_status status = find_backend(backend, &device);
-    if (!failed(status)) status = validate_forward(args, true, &problem);
-    if (!failed(status)) status = check_supported(problem, backend, widest(kGpuKernels, kGpuKernelCount, backend));
-    if (failed(status)) return status;
-    if (problem.batch == 0 || problem.heads == 0 || problem.seqlen_q == 0) return ok_status();
-    return run_forward(problem, backend, kernel);
+    if (!failed(status)) status = check_forward(args, backend, &problem);
+    if (failed(status) || nothing_to_do(problem)) return status;
+    const bool finite = all_finite(problem, problem.v, true);
+    return run_call<GpuForwardCall>(problem, find_forward(problem, backend, finite), backend, kernel);
+}
+
+flashwright_status flashwright_gpu_forward_on_stream(const flashwright_forward_args *args,
+                                                     const flashwright_gpu_stream *stream, const char **kernel) {
+    ForwardProblem problem;
+    const GpuDevice *device = nullptr;
+    GpuStream where;
+    flashwright_status status = find_stream(stream, &device, &where);
+    if (!failed(status)) status = check_forward(args, stream->backend, &problem);
+    if (failed(status) || nothing_to_do(problem)) return status;
+    return run_on_stream<StreamForwardCall>(problem, find_forward(problem, stream->backend, stream->finite != 0),
+                                            *device, where, kernel);
 }

@@ -4,6 +4,8 @@
 #include <cstdint>
 
 #include "../../schedules/gpu_tiles.h"
+#include "flashwright/flashwright.h"
+#include "gpu_stream_driver.h"
 #include "kernel_abi.h"
 
 struct halide_buffer_t;
@@ -21,6 +23,7 @@ using GpuForwardKernel = int (*)(const void *user_context, halide_buffer_t *q, h
 // What a kernel takes.
 struct GpuKernelRange {
     const char *name, *backend;
+    flashwright_dtype dtype;
     unsigned terms;      // Terms
     bool finite_values;  // takes only tensors without NaN and infinity: V in forward, Q, K, V and dO in backward
     int head_dim;
@@ -38,21 +41,43 @@ using GpuGradientPass = int (*)(const void *user_context, halide_buffer_t *queri
                                 halide_buffer_t *plan, std::int32_t heads, std::int32_t head_rows, float softmax_scale,
                                 float softcap, halide_buffer_t *result);
 
-// Passes that give dQ, dK and dV, each once.
+// Passes that give dQ, dK and dV, each once, and one for the gradient of a bias where the kernel has that term.
 struct GpuGradientKernel : GpuKernelRange {
     struct Pass {
         bool owns_keys;  // else query rows
         bool dk, dv;     // what one gives that owns keys, in this order
+        bool dbias;      // gives no dQ but dS, the gradient of every score
         GpuTiles tiles;
         GpuGradientPass run;
     };
     int pass_count;
-    Pass passes[3];
+    Pass passes[4];
+};
+
+// What prepares tensors on the device and brings results to the caller's.
+struct GpuStreamKernels {
+    // See generators/gpu/copy_gpu_generator.cpp.
+    using Copy = int (*)(const void *user_context, halide_buffer_t *from, halide_buffer_t *rows, std::int32_t parts,
+                         std::int32_t turn, std::int32_t columns, halide_buffer_t *to);
+    // See generators/gpu/gradient_rows_gpu_generator.cpp.
+    using Columns = int (*)(const void *user_context, halide_buffer_t *lo_offset, halide_buffer_t *hi_offset,
+                            halide_buffer_t *count, halide_buffer_t *other_count, halide_buffer_t *lse,
+                            halide_buffer_t *out, halide_buffer_t *dout, halide_buffer_t *columns);
+    using Terms = int (*)(const void *user_context, halide_buffer_t *alibi_slopes, halide_buffer_t *diagonal,
+                          halide_buffer_t *count, std::int32_t keys, std::int32_t heads_kv, std::int32_t bias_row,
+                          std::int32_t bias_head, std::int32_t bias_batch, std::int32_t mask_row,
+                          std::int32_t mask_head, std::int32_t mask_batch, halide_buffer_t *quantities);
+
+    Copy copy_f32, copy_parts_f32, copy_f16, copy_bool;
+    Columns columns_of_rows, columns_of_keys;
+    Terms terms;
 };
 
 struct GpuDevice {
     const char *backend;
     const halide_device_interface_t *(*interface)();
+    const GpuStreamDriver *streams;   // NULL: no tensors in device memory
+    GpuStreamKernels stream_kernels;  // with streams
 };
 extern const GpuDevice kGpuDevices[];
 extern const int kGpuDeviceCount;

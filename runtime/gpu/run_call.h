@@ -2,17 +2,20 @@
 #pragma once
 
 #include "device.h"
+#include "gpu_kernels.h"
 #include "status.h"
 
 namespace flashwright {
 
+inline flashwright_status no_kernel(const char *backend) {
+    return make_status(FLASHWRIGHT_UNSUPPORTED, "q: expected a call that a kernel of backend %s takes, got none",
+                       backend);
+}
+
 // `Call`: prepare, launch, fetch, and deliver, which alone writes outputs. No kernel takes some calls.
 template <typename Call, typename Problem, typename Kernel>
 flashwright_status run_call(const Problem &problem, const Kernel *kernel, const char *backend, const char **name) {
-    if (kernel == nullptr) {
-        return make_status(FLASHWRIGHT_UNSUPPORTED, "q: expected a call that a kernel of backend %s takes, got none",
-                           backend);
-    }
+    if (kernel == nullptr) return no_kernel(backend);
     DeviceCall device(backend);
     Call call(problem, *kernel, device.context());
     flashwright_status status = call.prepare();
@@ -21,6 +24,19 @@ flashwright_status run_call(const Problem &problem, const Kernel *kernel, const 
     if (failed(status)) return status;
     call.deliver();
     if (name != nullptr) *name = kernel->name;
+    return status;
+}
+
+// `Call`: prepare, which enqueues nothing, and launch.
+template <typename Call, typename Problem, typename Kernel>
+flashwright_status run_on_stream(const Problem &problem, const Kernel *kernel, const GpuDevice &device,
+                                 const GpuStream &stream, const char **name) {
+    if (kernel == nullptr) return no_kernel(device.backend);
+    DeviceCall device_call(device.backend, &stream);
+    Call call(problem, *kernel, device, device_call.context());
+    flashwright_status status = call.prepare();
+    if (!failed(status)) status = device_call.status(call.launch());
+    if (!failed(status) && name != nullptr) *name = kernel->name;
     return status;
 }
 

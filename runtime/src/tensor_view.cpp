@@ -18,6 +18,8 @@ std::int64_t element_bytes(flashwright_dtype dtype) {
             return 4;
         case FLASHWRIGHT_F64:
             return 8;
+        case FLASHWRIGHT_F16:
+            return 2;
         case FLASHWRIGHT_BOOL:
             return 1;
     }
@@ -60,6 +62,8 @@ const char *dtype_name(int dtype) {
             return "bool";
         case FLASHWRIGHT_I32:
             return "i32";
+        case FLASHWRIGHT_F16:
+            return "f16";
         default:
             return "an unknown dtype";
     }

@@ -49,7 +49,7 @@ inline constexpr TensorForm kPerHeadForm{kHead, kHead, 1};
 flashwright_status normalise(const flashwright_tensor &tensor, const char *name, TensorForm form,
                              flashwright_dtype dtype, bool check_memory, StridedTensor *view);
 
-// f32, f64, bool, i32; or "an unknown dtype".
+// f32, f64, bool, i32, f16; or "an unknown dtype".
 const char *dtype_name(int dtype);
 
 // An enum of the C interface as the integer the caller stored, which may be out of its range.

@@ -11,6 +11,8 @@ halide_type_t halide_type(flashwright_dtype dtype) {
             return {halide_type_float, 64};
         case FLASHWRIGHT_I32:
             return {halide_type_int, 32};
+        case FLASHWRIGHT_F16:
+            return {halide_type_float, 16};
         case FLASHWRIGHT_BOOL:
             break;
     }

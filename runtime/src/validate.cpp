@@ -50,6 +50,9 @@ flashwright_status check_dtype(const flashwright_tensor &tensor, const char *nam
                        dtype_name(dtype), dtype);
 }
 
+// Of what is computed: softmax_lse, slopes, scale, soft cap.
+flashwright_dtype computed_dtype(flashwright_dtype dtype) { return dtype == FLASHWRIGHT_F16 ? FLASHWRIGHT_F32 : dtype; }
+
 struct ExpectedExtent {
     const StridedTensor &view;
     Axis axis;
@@ -133,18 +136,19 @@ bool representable(double value, flashwright_dtype dtype) {
 }
 
 flashwright_status check_scalars(const flashwright_score_options &score, ForwardProblem *problem) {
+    const flashwright_dtype dtype = computed_dtype(problem->dtype);
     const double scale =
         score.softmax_scale != nullptr ? *score.softmax_scale : 1.0 / std::sqrt(static_cast<double>(problem->head_dim));
-    if (!representable(scale, problem->dtype)) {
+    if (!representable(scale, dtype)) {
         return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "softmax_scale: expected a value that is finite in %s, got %g",
-                           dtype_name(problem->dtype), scale);
+                           dtype_name(dtype), scale);
     }
-    const double smallest = problem->dtype == FLASHWRIGHT_F32 ? double{FLT_MIN} : DBL_MIN;
-    const bool softcap_fits = score.softcap >= smallest && representable(score.softcap, problem->dtype);
+    const double smallest = dtype == FLASHWRIGHT_F32 ? double{FLT_MIN} : DBL_MIN;
+    const bool softcap_fits = score.softcap >= smallest && representable(score.softcap, dtype);
     if (score.softcap != 0.0 && !softcap_fits) {
         return make_status(FLASHWRIGHT_INVALID_ARGUMENT,
                            "softcap: expected 0 (none) or a positive value that is finite and normal in %s, got %g",
-                           dtype_name(problem->dtype), score.softcap);
+                           dtype_name(dtype), score.softcap);
     }
     problem->softmax_scale = scale;
     problem->softcap = score.softcap;
@@ -223,7 +227,8 @@ flashwright_status check_optional_tensors(const flashwright_score_options &score
     }
     if (!failed(status) && score.alibi_slopes != nullptr) {
         StridedTensor &slopes = problem->alibi_slopes;
-        status = normalise(*score.alibi_slopes, "alibi_slopes", kPerHeadForm, problem->dtype, check_memory, &slopes);
+        status = normalise(*score.alibi_slopes, "alibi_slopes", kPerHeadForm, computed_dtype(problem->dtype),
+                           check_memory, &slopes);
         if (!failed(status)) status = check_extents({{slopes, kHead, "num_heads", problem->heads, "q"}});
     }
     if (!failed(status) && score.key_lengths != nullptr) {
@@ -292,7 +297,7 @@ flashwright_status check_all_rows(std::initializer_list<const StridedTensor *> v
 // What forward and backward have in common: all but how the tensors may overlap.
 flashwright_status check_attention(const flashwright_forward_args &args, bool with_lse, bool check_memory,
                                    ForwardProblem *problem) {
-    flashwright_status status = check_dtype(args.q, "q");
+    flashwright_status status = raw_value(args.q.dtype) == FLASHWRIGHT_F16 ? ok_status() : check_dtype(args.q, "q");
     if (failed(status)) return status;
     problem->dtype = args.q.dtype;
     status = normalise_all({{&args.q, "q", kMatrixForm, &problem->q},
@@ -301,7 +306,8 @@ flashwright_status check_attention(const flashwright_forward_args &args, bool wi
                             {&args.out, "out", kMatrixForm, &problem->out}},
                            problem->dtype, check_memory);
     if (!failed(status) && with_lse) {
-        status = normalise(args.softmax_lse, "softmax_lse", kRowForm, problem->dtype, check_memory, &problem->lse);
+        status = normalise(args.softmax_lse, "softmax_lse", kRowForm, computed_dtype(problem->dtype), check_memory,
+                           &problem->lse);
     }
     if (!failed(status)) status = check_forward_shapes(problem);
     if (!failed(status)) status = check_scalars(args.score, problem);

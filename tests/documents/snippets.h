@@ -8,5 +8,6 @@
 extern float *q, *k, *v, *out;
 extern flashwright_forward_args args;
 extern flashwright_backward_args backward_args;
+extern void *context, *cuda_stream;
 
 #endif

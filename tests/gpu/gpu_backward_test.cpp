@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 namespace flashwright::test {
 namespace {
@@ -19,12 +20,9 @@ Options causal_top_left() {
     return options_with([](Options &o) { o.causal = true; });
 }
 
-// A problem as a GPU takes it: without the gradient of a bias.
 GradientProblem gpu_problem(const Shape &shape, const Options &options = {}, const Layout &layout = {},
                             const GradientLayout &gradients = {}) {
-    GradientProblem problem(FLASHWRIGHT_F32, shape, options, layout, gradients);
-    problem.dbias = Tensor();
-    return problem;
+    return {FLASHWRIGHT_F32, shape, options, layout, gradients};
 }
 
 flashwright_status run_backward_on_gpu(GradientProblem &problem, const char **kernel = nullptr) {
@@ -45,10 +43,21 @@ std::set<std::string> &kernels_that_ran() {
     return names;
 }
 
+bool all_finite(const Tensor &tensor) {
+    const std::vector<double> values = tensor.values();
+    return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+}
+
 void check_on_gpu(GradientProblem &problem) {
     SCOPED_TRACE(problem.describe());
     const char *kernel = "";
-    ASSERT_TRUE(is_ok(run_on_gpu(problem, &kernel)));
+    const flashwright_status status = run_on_gpu(problem, &kernel);
+    if (refused(status)) {
+        const Options &o = problem.forward.options;
+        EXPECT_TRUE(o.softcap > 0 || o.bias || o.mask || o.alibi || !all_finite(problem.forward.k));
+        return;
+    }
+    ASSERT_TRUE(is_ok(status));
     EXPECT_TRUE(gradients_match(problem, exact_backward(problem.forward, problem.dout.values())));
     kernels_that_ran().insert(kernel);
 }
@@ -105,6 +114,24 @@ TEST_F(GpuBackward, EveryKernelWithTailsOnEveryAxis) {
     expect_all_ran(kGpuGradientKernels, kGpuGradientKernelCount, kernels_that_ran());
 }
 
+TEST_F(GpuBackward, BiasesOfEveryShape) {
+    for (int repeated = 0; repeated < 8; repeated++) {
+        for (const bool by_stride : {false, true}) {
+            Options options = repeated % 2 ? causal_top_left() : everything();
+            options.bias = Coverage{(repeated & 1) == 0, (repeated & 2) == 0, (repeated & 4) == 0, by_stride};
+            options.bias_hides = true;
+            GradientProblem problem = gpu_problem({2, 4, 2, 33, 70, 20, 11}, options);
+            check_on_gpu(problem);
+            problem.dbias = Tensor();
+            check_on_gpu(problem);
+        }
+    }
+    Options row;
+    row.bias = Coverage{false, false, false, false, 1};
+    GradientProblem problem = gpu_problem({3, 2, 1, 5, 9, 100, 100}, row);
+    check_on_gpu(problem);
+}
+
 TEST_F(GpuBackward, GroupedHeadsAndLayouts) {
     for (const auto &[heads, heads_kv] : {std::pair{6, 2}, {7, 1}, {12, 4}}) {
         for (const Options &options : {Options{}, everything()}) {
@@ -158,6 +185,33 @@ TEST_F(GpuBackward, GarbageStaysWithThoseThatSeeIt) {
     }
 }
 
+// Nor does it leave its batch entry, or the heads that share keys with it.
+TEST_F(GpuBackward, GarbageStaysInItsHeads) {
+    for (const Options &options : {causal_top_left(), everything()}) {
+        for (const bool of_key : {true, false}) {
+            GradientProblem problem = gpu_problem({2, 4, 2, 40, 45, 16, 16}, options);
+            SCOPED_TRACE(problem.describe() + (of_key ? " v" : " dout"));
+            Tensor &tensor = of_key ? problem.forward.v : problem.dout;
+            for (std::int64_t row = 0; row < 40; row++) tensor.set({1, 1, row, 3}, kNaN);
+            ASSERT_TRUE(is_ok(run_on_gpu(problem)));
+            const ExactGradient exact = exact_backward(problem.forward, problem.dout.values());
+            expect_same_garbage(problem.dq, exact.dq);
+            expect_same_garbage(problem.dk, exact.dk);
+            expect_same_garbage(problem.dv, exact.dv);
+        }
+    }
+}
+
+TEST_F(GpuBackward, KeysThatAMaskHidesMayHoldAnything) {
+    for (const double garbage : {kNaN, kInfinity}) {
+        GradientProblem problem =
+            gpu_problem({1, 2, 1, 70, 65, 8, 8}, options_with([](Options &o) { o.mask = Coverage{}; }));
+        problem.forward.mask.assign([](std::int64_t n) { return n % 65 != 30; });
+        set_row(problem.forward.k, 30, garbage), set_row(problem.forward.v, 30, garbage);
+        check_on_gpu(problem);
+    }
+}
+
 TEST_F(GpuBackward, RowThatSeesNothing) {
     Options options;
     options.mask = Coverage{};
@@ -194,8 +248,12 @@ TEST_F(GpuBackward, LongSums) {
 TEST_F(GpuBackward, NoPairs) {
     for (const Shape &shape : {Shape{1, 2, 1, 3, 0, 8, 8}, Shape{1, 2, 1, 0, 4, 8, 8}, Shape{1, 0, 1, 3, 4, 8, 8},
                                Shape{0, 2, 1, 3, 4, 8, 8}}) {
-        GradientProblem problem = gpu_problem(shape);
-        check_on_gpu(problem);
+        for (const bool biased : {false, true}) {
+            Options options;
+            if (biased) options.bias = Coverage{false, false, false};
+            GradientProblem problem = gpu_problem(shape, options);
+            check_on_gpu(problem);
+        }
     }
 }
 
@@ -211,23 +269,47 @@ TEST_F(GpuBackward, TheSameBytesEveryTime) {
     }
 }
 
+// Shapes and options of their own, forward and backward in turn.
+TEST_F(GpuBackward, FromSeveralThreadsAtOnce) {
+    constexpr int kThreads = 4, kRounds = 3;
+    const Options options[kThreads] = {{}, causal_top_left(), everything(), {}};
+    std::vector<std::thread> threads;
+    for (int n = 0; n < kThreads; n++) {
+        threads.emplace_back([n, &options = options[n]] {
+            GradientProblem problem = gpu_problem({1, 2, 1, 70 + 9 * n, 60 + 20 * n, 8 + 17 * n, 8 + 17 * n}, options);
+            const ExactGradient exact = [&] {
+                EXPECT_TRUE(is_ok(run(problem.forward)));
+                return exact_backward(problem.forward, problem.dout.values());
+            }();
+            for (int round = 0; round < kRounds; round++) {
+                problem.forward.poison_outputs();
+                const flashwright_forward_args args = problem.forward.args();
+                EXPECT_TRUE(is_ok(flashwright_gpu_forward(&args, backend(), nullptr)));
+                EXPECT_TRUE(is_ok(run_backward_on_gpu(problem)));
+                EXPECT_TRUE(gradients_match(problem, exact)) << problem.describe();
+            }
+        });
+    }
+    for (std::thread &thread : threads) thread.join();
+}
+
 TEST(GpuBackwardRefusals, NameWhatWasExpected) {
     const auto expect_refused = [](GradientProblem problem, flashwright_code code,
                                    const std::vector<std::string> &parts) {
         expect_message(run_backward_on_gpu(problem), code, parts);
         EXPECT_TRUE(problem.outputs_untouched());
     };
-    const Options biased = options_with([](Options &o) { o.bias = Coverage{}; });
     const Shape shape{1, 1, 1, 2, 2, 8, 8};
-    expect_refused({FLASHWRIGHT_F32, shape, biased}, FLASHWRIGHT_UNSUPPORTED, {"dbias", "none", backend()});
-    expect_refused({FLASHWRIGHT_F64, shape}, FLASHWRIGHT_UNSUPPORTED, {"q", "f32", "f64", backend()});
+    for (const auto &[dtype, name] : {std::pair{FLASHWRIGHT_F64, "f64"}, {FLASHWRIGHT_F16, "f16"}}) {
+        expect_refused({dtype, shape}, FLASHWRIGHT_UNSUPPORTED, {"q", "expected dtype f32, all", name, backend()});
+    }
     expect_refused({FLASHWRIGHT_F32, {1, 1, 1, 2, 2, 129, 8}}, FLASHWRIGHT_UNSUPPORTED, {"q", "128", "129"});
     expect_refused({FLASHWRIGHT_F32, {1, 1, 1, 2, 2, 8, 200}}, FLASHWRIGHT_UNSUPPORTED, {"v", "128", "200"});
     expect_refused({FLASHWRIGHT_F32, {65536, 1, 1, 1, 1, 1, 1}}, FLASHWRIGHT_UNSUPPORTED, {"q", "65535", "65536"});
     expect_refused({FLASHWRIGHT_F32, {256, 256, 256, 1, 1, 1, 1}}, FLASHWRIGHT_UNSUPPORTED, {"k", "65535", "65536"});
     GradientProblem problem = gpu_problem(shape);
     const flashwright_backward_args args = problem.args();
-    expect_message(flashwright_gpu_backward(&args, "vulkan", nullptr), FLASHWRIGHT_UNSUPPORTED, {"backend", "vulkan"});
+    expect_message(flashwright_gpu_backward(&args, "metal", nullptr), FLASHWRIGHT_UNSUPPORTED, {"backend", "metal"});
     expect_message(flashwright_gpu_backward(&args, nullptr, nullptr), FLASHWRIGHT_INVALID_ARGUMENT,
                    {"backend", "NULL"});
     expect_message(flashwright_gpu_backward(nullptr, backend(), nullptr), FLASHWRIGHT_INVALID_ARGUMENT, {"args"});

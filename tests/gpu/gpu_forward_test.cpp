@@ -3,6 +3,7 @@
 #include "support/check.h"
 #include "support/options.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -27,7 +28,14 @@ std::set<std::string> &kernels_that_ran() {
 void check_on_gpu(Problem &problem) {
     SCOPED_TRACE(problem.describe());
     const char *kernel = "";
-    ASSERT_TRUE(is_ok(run_on_gpu(problem, &kernel)));
+    const flashwright_status status = run_on_gpu(problem, &kernel);
+    if (refused(status)) {
+        const std::vector<double> v = problem.v.values();
+        EXPECT_TRUE(problem.options.softcap > 0 ||
+                    std::any_of(v.begin(), v.end(), [](double x) { return std::isnan(x); }));
+        return;
+    }
+    ASSERT_TRUE(is_ok(status));
     EXPECT_TRUE(outputs_match(problem, exact_forward(problem)));
     kernels_that_ran().insert(kernel);
 }
@@ -49,12 +57,14 @@ TEST_F(GpuForward, EveryKernelWithTailsOnEveryAxis) {
     const Options windowed = options_with([](Options &o) {
         o.window_left = 20, o.window_right = 9, o.key_fractions = {0.8, 0.3};
     });
+    Options all = everything();
+    if (std::string(backend()) == "vulkan") all.softcap = 0, all.softmax_scale.reset();
     for (const int head_dim : head_dims(kGpuKernels, kGpuKernelCount)) {
         const Shape shapes[] = {{1, 1, 1, 1, 1, head_dim, head_dim},
                                 {2, 2, 1, 129, 47, head_dim - 3, head_dim},
                                 {1, 2, 2, 5, 131, 7, head_dim - 1},
                                 {1, 1, 1, 140, 150, head_dim, 1}};
-        for (const Options &options : {Options{}, causal, windowed, everything()}) {
+        for (const Options &options : {Options{}, causal, windowed, all}) {
             for (const Shape &shape : shapes) {
                 Problem problem(FLASHWRIGHT_F32, shape, options);
                 check_on_gpu(problem);
@@ -139,12 +149,16 @@ TEST(GpuRefusals, NameWhatWasExpected) {
         expect_message(run_on_gpu(problem), code, parts);
         EXPECT_TRUE(problem.outputs_untouched());
     };
-    expect_refused({FLASHWRIGHT_F64, {1, 1, 1, 2, 2, 8, 8}}, FLASHWRIGHT_UNSUPPORTED, {"q", "f32", "f64", backend()});
-    expect_refused({FLASHWRIGHT_F32, {1, 1, 1, 2, 2, 129, 8}}, FLASHWRIGHT_UNSUPPORTED, {"q", "128", "129"});
-    expect_refused({FLASHWRIGHT_F32, {1, 1, 1, 2, 2, 8, 200}}, FLASHWRIGHT_UNSUPPORTED, {"v", "128", "200"});
+    expect_refused({FLASHWRIGHT_F64, {1, 1, 1, 2, 2, 8, 8}}, FLASHWRIGHT_UNSUPPORTED,
+                   {"q", "f32 or f16", "f64", backend()});
+    const int widest = *head_dims(kGpuKernels, kGpuKernelCount).rbegin();
+    expect_refused({FLASHWRIGHT_F32, {1, 1, 1, 2, 2, widest + 1, 8}}, FLASHWRIGHT_UNSUPPORTED,
+                   {"q", std::to_string(widest), std::to_string(widest + 1)});
+    expect_refused({FLASHWRIGHT_F32, {1, 1, 1, 2, 2, 8, 300}}, FLASHWRIGHT_UNSUPPORTED,
+                   {"v", std::to_string(widest), "300"});
     Problem problem(FLASHWRIGHT_F32, {1, 1, 1, 2, 2, 8, 8});
     const flashwright_forward_args args = problem.args();
-    expect_message(flashwright_gpu_forward(&args, "vulkan", nullptr), FLASHWRIGHT_UNSUPPORTED, {"backend", "vulkan"});
+    expect_message(flashwright_gpu_forward(&args, "metal", nullptr), FLASHWRIGHT_UNSUPPORTED, {"backend", "metal"});
     expect_message(flashwright_gpu_forward(&args, nullptr, nullptr), FLASHWRIGHT_INVALID_ARGUMENT, {"backend", "NULL"});
     expect_message(flashwright_gpu_forward(nullptr, backend(), nullptr), FLASHWRIGHT_INVALID_ARGUMENT, {"args"});
 }

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <set>
 #include <string>
 
@@ -17,20 +18,31 @@ inline const char *backend() {
     return name != nullptr ? name : "opencl";
 }
 
-// Of a table of kernels.
+// Of the backend's kernels in a table.
 template <typename Kernel>
-std::set<int> head_dims(const Kernel *kernels, int count) {
+std::set<int> head_dims(const Kernel *kernels, int count, flashwright_dtype dtype = FLASHWRIGHT_F32) {
     std::set<int> dims;
-    for (int i = 0; i < count; ++i) dims.insert(kernels[i].head_dim);
+    for (int i = 0; i < count; ++i) {
+        const bool of_backend = std::string(kernels[i].backend) == backend();
+        if (of_backend && kernels[i].dtype == dtype) dims.insert(kernels[i].head_dim);
+    }
     return dims;
 }
 
-// All of the backend's kernels are among those that ran, and no others.
+// All of the backend's kernels of the dtype are among those that ran, and no others.
 template <typename Kernel>
-void expect_all_ran(const Kernel *kernels, int count, const std::set<std::string> &ran) {
+void expect_all_ran(const Kernel *kernels, int count, const std::set<std::string> &ran,
+                    flashwright_dtype dtype = FLASHWRIGHT_F32) {
     for (int i = 0; i < count; ++i) {
-        EXPECT_EQ(ran.count(kernels[i].name) == 1, std::string(kernels[i].backend) == backend()) << kernels[i].name;
+        const bool expected = std::string(kernels[i].backend) == backend() && kernels[i].dtype == dtype;
+        EXPECT_EQ(ran.count(kernels[i].name) == 1, expected) << kernels[i].name;
     }
+}
+
+// Vulkan has kernels for some calls alone, and says so of others.
+inline bool refused(const flashwright_status &status) {
+    return std::string(backend()) == "vulkan" && status.code == FLASHWRIGHT_UNSUPPORTED &&
+           std::strstr(status.message, "expected a call that a kernel of backend vulkan takes") != nullptr;
 }
 
 class GpuTest : public ::testing::Test {

@@ -1,6 +1,6 @@
-// plugins DEFAULT OWN NEXT: the program's flashwright is the shared library; DEFAULT and OWN hold a static one each, OWN with
-// kernels of its own, and NEXT links the shared library of the next version. All run, each with its kernels and of its
-// version, though the plug-ins are loaded for all to see; and the program's still does when they are gone.
+// plugins DEFAULT OWN NEXT: the program's flashwright is the shared library; DEFAULT and OWN hold a static one each,
+// OWN with kernels of its own, and NEXT links the shared library of the next version. All run, each with its kernels
+// and of its version, though the plug-ins are loaded for all to see; and the program's still does when they are gone.
 #include "small_attention.h"
 
 #include <dlfcn.h>

@@ -111,7 +111,8 @@ Problem::Problem(flashwright_dtype dtype, const Shape &shape, const Options &opt
     k = rows_tensor(dtype, {s.batch, s.heads_kv, s.seqlen_k, s.head_dim}, layout.k, layout.place);
     v = rows_tensor(dtype, {s.batch, s.heads_kv, s.seqlen_k, s.head_dim_v}, layout.v, layout.place);
     out = rows_tensor(dtype, {s.batch, s.heads, s.seqlen_q, s.head_dim_v}, layout.out, layout.place);
-    lse = vector_tensor(dtype, {s.batch, s.heads, s.seqlen_q}, layout);
+    const flashwright_dtype computed = dtype == FLASHWRIGHT_F16 ? FLASHWRIGHT_F32 : dtype;
+    lse = vector_tensor(computed, {s.batch, s.heads, s.seqlen_q}, layout);
     fill_g(q, 1);
     fill_g(k, 2);
     fill_g(v, 3);
@@ -134,7 +135,7 @@ Problem::Problem(flashwright_dtype dtype, const Shape &shape, const Options &opt
         mask.assign([](std::int64_t n) { return (n * 5 + n / 13) % 3 == 0 ? 0 : n % 255 + 1; });  // any but 0 is true
     }
     if (options.alibi) {
-        alibi_slopes = vector_tensor(dtype, {s.heads}, layout);
+        alibi_slopes = vector_tensor(computed, {s.heads}, layout);
         alibi_slopes.assign([](std::int64_t h) { return std::exp2(-static_cast<double>(h % 8) - 2); });
     }
 }

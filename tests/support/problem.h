@@ -62,7 +62,7 @@ struct Layout {
 struct Problem {
     Problem(flashwright_dtype dtype, const Shape &shape, const Options &options = {}, const Layout &layout = {});
 
-    flashwright_dtype dtype;
+    flashwright_dtype dtype;  // f16: softmax_lse and alibi_slopes are f32
     Shape shape;
     Options options;
     Layout layout;

@@ -1,5 +1,7 @@
 #include "tensor.h"
 
+#include "half.h"
+
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -11,7 +13,7 @@ namespace flashwright::test {
 
 namespace {
 
-constexpr unsigned char kPoison[4] = {0xad, 0xde, 0xf8, 0x7f};  // 0x7ff8dead: NaN alone and doubled
+constexpr unsigned char kPoison[4] = {0xfa, 0x7f, 0xfa, 0x7f};  // NaN in f16, f32 and f64
 constexpr std::size_t kMargin = 256;
 
 void fill_poison(char *data, std::size_t bytes) {
@@ -60,6 +62,8 @@ std::size_t size_of(flashwright_dtype dtype) {
     switch (dtype) {
         case FLASHWRIGHT_F64:
             return 8;
+        case FLASHWRIGHT_F16:
+            return 2;
         case FLASHWRIGHT_BOOL:
             return 1;
         default:
@@ -77,6 +81,8 @@ const char *name_of(flashwright_dtype dtype) {
             return "bool";
         case FLASHWRIGHT_I32:
             return "i32";
+        case FLASHWRIGHT_F16:
+            return "f16";
     }
     return "?";
 }
@@ -129,6 +135,8 @@ double Tensor::load(std::int64_t offset) const {
             return *reinterpret_cast<const float *>(from);
         case FLASHWRIGHT_F64:
             return *reinterpret_cast<const double *>(from);
+        case FLASHWRIGHT_F16:
+            return half_value(*reinterpret_cast<const std::uint16_t *>(from));
         case FLASHWRIGHT_I32:
             return *reinterpret_cast<const std::int32_t *>(from);
         default:
@@ -144,6 +152,9 @@ void Tensor::store(std::int64_t offset, double value) {
             break;
         case FLASHWRIGHT_F64:
             *reinterpret_cast<double *>(to) = value;
+            break;
+        case FLASHWRIGHT_F16:
+            *reinterpret_cast<std::uint16_t *>(to) = half_bits(value);
             break;
         case FLASHWRIGHT_I32:
             *reinterpret_cast<std::int32_t *>(to) = static_cast<std::int32_t>(value);

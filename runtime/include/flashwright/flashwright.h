@@ -10,7 +10,8 @@
  * - Inputs may have any strides, also 0 and negative ones, and may overlap each other. Outputs must not overlap
  *   themselves, each other, or an input (merge and step accept an output that is identical to its input).
  * - All tensors of a call are F32, or all are F64, but for those whose dtype is named. Lengths, strides and diagonals
- *   count elements; scores are in natural units, not in powers of two.
+ *   count elements; scores are in natural units, not in powers of two. Attention of F16, which is computed in F32, has
+ *   softmax_lse and alibi_slopes in F32.
  * - Every call checks all its arguments first. On any status but FLASHWRIGHT_OK no output was written.
  * - Lengths go up to 2^30, head dimensions from 1 to 2^24; batch, heads and lengths may be 0, heads_kv not. The keys or
  * values of one head, and the rows that a kernel takes at once of any other tensor, must span less than 2^31 elements;
@@ -42,7 +43,8 @@ typedef enum flashwright_dtype {
     FLASHWRIGHT_F32 = 0,  /**< IEEE binary32. */
     FLASHWRIGHT_F64 = 1,  /**< IEEE binary64. */
     FLASHWRIGHT_BOOL = 2, /**< One byte: 0 is false, anything else true. */
-    FLASHWRIGHT_I32 = 3   /**< Two's complement, 32 bits. */
+    FLASHWRIGHT_I32 = 3,  /**< Two's complement, 32 bits. */
+    FLASHWRIGHT_F16 = 4   /**< IEEE binary16, of flashwright_gpu_forward alone: it has no CPU kernels. */
 } flashwright_dtype;
 
 /** A view of memory that the caller owns; aligned as its elements need, no more. */

@@ -71,7 +71,7 @@ def run_pass(kernel, names, sums, tiles, head_dim, problem):
     parameters = parameters_of(names, places | scalars)
     for group in range(HEADS_KV):
         for block in range(own // tile):
-            Block(kernel, parameters, memory, tiles["threads"], (block, group)).run()
+            Block(kernel, parameters, memory, (tiles["threads"], 1), (block, group)).run()
     return memory[places["result"] // 4:][:result.size].view(np.float32).reshape(result.shape)
 
 
@@ -91,7 +91,7 @@ def check(name, sums, tiles, head_dim):
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    passes = [(name, *each, head_dim) for name, entry, head_dim in entries("backward") for each in entry["passes"].items()]
+    passes = [(name, *each, head_dim) for name, entry, head_dim in entries("backward") if not entry["terms"] for each in entry["passes"].items()]
     results = [check(f"{name}_{sums.replace('+', '_')}", sums, tiles, head_dim) for name, sums, tiles, head_dim in passes]
     sys.exit(0 if results and all(results) else "FAILED")
 

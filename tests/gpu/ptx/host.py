@@ -20,10 +20,12 @@ def padded(size, tile):
 
 
 def entries(op):
-    """(name, entry, head_dim) of the CUDA kernels of an operation that have no terms."""
+    """(name, entry, head_dim) of the CUDA kernels of an operation."""
     for entry in json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))["kernels"]:
-        if entry["op"] == op and not entry["terms"]:
-            yield f"{op}_f32_cuda_d{entry['head_dim']}", entry, entry["head_dim"]
+        if entry["op"] == op and entry.get("backend", "cuda") == "cuda":
+            careful = [] if entry["finite_values"] else ["careful"]
+            name = [op, *entry["terms"], entry.get("dtype", "f32"), "cuda", f"d{entry['head_dim']}", *careful]
+            yield "_".join(name), entry, entry["head_dim"]
 
 
 def read(name):
@@ -47,15 +49,23 @@ def lay_out(arrays):
     words, places = [np.zeros(4, np.uint32)], {}
     for name, array in arrays.items():
         places[name] = 4 * sum(map(len, words))
-        words.append(np.resize(array.view(np.uint32), padded(array.size, 4)))
+        own = array.view(np.uint32).ravel()
+        words.append(np.resize(own, padded(len(own), 4)))
     return np.concatenate(words), places
+
+
+def value_name(value):
+    """Of what the host computes before the call; quotients are their own names."""
+    if re.fullmatch(r"select\(.*, 1\.0+f, \(float32\)softcap\)", value):
+        return "softcap or 1"
+    return "softcap == 0" if re.fullmatch(r"\(float32\)softcap == 0\.0+f", value) else value
 
 
 def parameter_names(lowered):
     """What the host's code passes to the kernel, in order."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", lowered)
     call = next(line for line in text.splitlines() if "halide_cuda_run(" in line)
-    definitions = dict(re.findall(r"let (t\d+) = (\S+)$", text, re.MULTILINE))
+    definitions = {name: value_name(value) for name, value in re.findall(r"let (t\d+) = (.+)$", text, re.MULTILINE)}
     names = re.findall(r"\(void \*\)(?:make_struct\((?:\(float32\))?)?([a-z_]\w*(?:\.[a-z]+)?(?:\.\d)?)\)?[,)]",
                        call[call.index("(void *)make_struct((void *)"):])
     names = [name.removesuffix(".buffer") for name in names if name != "make_struct"]

@@ -55,7 +55,9 @@ std::vector<GpuKernel> forward_gpu_kernels(const nlohmann::ordered_json &configu
     std::size_t at = 0;
     try {
         for (const ordered_json &entry : configuration.at("kernels")) {
-            if (entry.at("op") == "forward") kernels.push_back(kernel_of(entry, at));
+            const bool tuned = entry.at("op") == "forward" && entry.value("backend", "cuda") == "cuda" &&
+                               entry.value("dtype", "f32") == "f32";
+            if (tuned) kernels.push_back(kernel_of(entry, at));
             ++at;
         }
     } catch (const nlohmann::json::exception &error) {

@@ -11,7 +11,7 @@
 
 namespace flashwright {
 
-// A forward kernel of a configuration.
+// A forward kernel of f32 of a configuration.
 struct GpuKernel {
     std::string name;   // forward_f32_cuda_d64
     std::size_t entry;  // in the list of kernels

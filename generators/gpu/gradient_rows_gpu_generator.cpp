@@ -1,0 +1,125 @@
+#include <Halide.h>
+
+#include <limits>
+
+namespace flashwright {
+
+using namespace Halide;
+
+// The columns that follow the operands in a row or a key of backward_gpu, on the device.
+class GradientRowsGpuGenerator : public Generator<GradientRowsGpuGenerator> {
+ public:
+    GeneratorParam<bool> of_keys{"of_keys", false};  // which have the first two columns alone
+    // Of each batch entry: row i sees what lies from i + lo_offset to i + hi_offset of the other side.
+    Input<Buffer<int32_t, 1>> lo_offset{"lo_offset"}, hi_offset{"hi_offset"};
+    Input<Buffer<int32_t, 1>> count{"count"}, other_count{"other_count"};  // of those that exist, on either side
+    // [channel, row, head, batch], lse with one channel; any strides.
+    Input<Buffer<float, 4>> lse{"lse"}, out{"out"}, dout{"dout"};
+    Output<Buffer<float, 4>> columns{"columns"};  // [column, row, head, batch]; any strides but the first
+
+    void generate() {
+        const Expr exists = row < count(batch);
+        const Expr first = select(exists, max(row + lo_offset(batch), 0), 0);
+        const Expr last = select(exists, min(row + hi_offset(batch), other_count(batch) - 1), -1);
+        const Expr bounds[] = {reinterpret<float>(first), reinterpret<float>(last)};
+        if (of_keys) {
+            columns(column, row, head, batch) = select(column == 0, bounds[0], column == 1, bounds[1], 0.0f);
+            return;
+        }
+        const Expr own = clamp(row, 0, lse.dim(1).extent() - 1), logarithm = lse(0, own, head, batch);
+        // By its bits, as fast math knows no infinity. A row that sees nothing adds nothing, whatever it holds.
+        const Expr infinity_bits = 0x7f800000, minus = std::numeric_limits<int32_t>::min();
+        const Expr sees = exists && reinterpret<int32_t>(logarithm) != (infinity_bits | minus);
+        RDom c(0, out.dim(0).extent(), "c");
+        delta(row, head, batch) += select(sees, out(c, own, head, batch) * dout(c, own, head, batch), 0.0f);
+        columns(column, row, head, batch) =
+            mux(column, {bounds[0], bounds[1], select(sees, logarithm, reinterpret<float>(infinity_bits)),
+                         delta(row, head, batch)});
+    }
+
+    void schedule() {
+        for (auto *buffer : {&lo_offset, &hi_offset, &count, &other_count}) {
+            buffer->dim(0).set_min(0);
+        }
+        for (auto *buffer : {&lse, &out, &dout}) {
+            buffer->dim(0).set_stride(Expr());
+            for (int n = 0; n < 4; n++) {
+                buffer->dim(n).set_min(0);
+            }
+        }
+        for (int n = 1; n < 4; n++) {
+            columns.dim(n).set_min(0);
+        }
+        columns.dim(0).set_bounds(0, 4);
+        Var tile("tile"), thread("thread");
+        Func(columns)
+            .split(row, tile, thread, kThreads, TailStrategy::GuardWithIf)
+            .reorder(column, thread, tile, head, batch)
+            .unroll(column)
+            .gpu_blocks(tile, head, batch)
+            .gpu_threads(thread)
+            .never_partition_all();
+        if (!of_keys) {
+            delta.compute_at(columns, thread).store_in(MemoryType::Register);
+        }
+    }
+
+ private:
+    static constexpr int kThreads = 64;
+    Var column{"column"}, row{"row"}, head{"head"}, batch{"batch"};
+    Func delta{"delta"};
+};
+
+// What the terms of backward_gpu take of each row, on the device.
+class GradientTermsGpuGenerator : public Generator<GradientTermsGpuGenerator> {
+ public:
+    Input<Buffer<float, 1>> alibi_slopes{"alibi_slopes"};  // of each head
+    Input<Buffer<int32_t, 1>> diagonal{"diagonal"};        // of each batch entry: row i meets key i + diagonal
+    Input<Buffer<int32_t, 1>> count{"count"};              // of rows that exist
+    Input<int> keys{"keys"}, heads_kv{"heads_kv"};         // of each head, padded; of each batch entry
+    // Strides of bias and mask by row, head and batch entry.
+    Input<int> bias_row{"bias_row"}, bias_head{"bias_head"}, bias_batch{"bias_batch"};
+    Input<int> mask_row{"mask_row"}, mask_head{"mask_head"}, mask_batch{"mask_batch"};
+    // [row, head, batch, quantity]: the slope as bits, the key on the diagonal, where bias and mask begin. Both count
+    // keys among all heads.
+    Output<Buffer<int32_t, 4>> quantities{"quantities"};
+
+    void generate() {
+        const Expr group = quantities.dim(1).extent() / heads_kv, first_key = (batch * heads_kv + head / group) * keys;
+        const Expr own = select(row < count(batch), row, 0);
+        const auto offset = [&](const Expr &row_stride, const Expr &head_stride, const Expr &batch_stride) {
+            return batch * batch_stride + head * head_stride + own * row_stride - first_key;
+        };
+        quantities(row, head, batch, quantity) =
+            mux(quantity, {reinterpret<int32_t>(alibi_slopes(head)), first_key + row + diagonal(batch),
+                           offset(bias_row, bias_head, bias_batch), offset(mask_row, mask_head, mask_batch)});
+    }
+
+    void schedule() {
+        for (auto *buffer : {&diagonal, &count}) {
+            buffer->dim(0).set_min(0);
+        }
+        alibi_slopes.dim(0).set_min(0);
+        for (int n = 0; n < 4; n++) {
+            quantities.dim(n).set_min(0);
+        }
+        quantities.dim(3).set_bounds(0, 4);
+        Var tile("tile"), thread("thread");
+        Func(quantities)
+            .split(row, tile, thread, kThreads, TailStrategy::GuardWithIf)
+            .reorder(quantity, thread, tile, head, batch)
+            .unroll(quantity)
+            .gpu_blocks(tile, head, batch)
+            .gpu_threads(thread)
+            .never_partition_all();
+    }
+
+ private:
+    static constexpr int kThreads = 64;
+    Var row{"row"}, head{"head"}, batch{"batch"}, quantity{"quantity"};
+};
+
+}  // namespace flashwright
+
+HALIDE_REGISTER_GENERATOR(flashwright::GradientRowsGpuGenerator, gradient_rows_gpu)
+HALIDE_REGISTER_GENERATOR(flashwright::GradientTermsGpuGenerator, gradient_terms_gpu)

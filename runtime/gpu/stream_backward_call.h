@@ -1,0 +1,40 @@
+// One backward call on tensors in device memory, in the order of a stream.
+#pragma once
+
+#include "backward_tensors.h"
+#include "stream_memory.h"
+
+namespace flashwright {
+
+class StreamBackwardCall {
+ public:
+    // Refers to the arguments.
+    StreamBackwardCall(const BackwardProblem &problem, const GpuGradientKernel &kernel, const GpuDevice &device,
+                       void *context);
+
+    flashwright_status prepare();
+    // Halide's error code: copies of the inputs, the passes, copies of the gradients, all of which may still run.
+    int launch();
+
+ private:
+    flashwright_status fill_ranges();
+    int provide();
+    int copy_inputs();
+    int describe();
+    int copy_outputs();
+    int copy_gradient(const DeviceTensor &result, std::int64_t gradient, std::int64_t padded_rows,
+                      const StridedTensor &to, DeviceTensor *rows);
+
+    const BackwardProblem &problem_;
+    const ForwardProblem &p_;
+    const GpuGradientKernel &kernel_;
+    const GpuDevice &device_;
+    void *context_;
+    StreamMemory memory_;
+    GpuBackwardTensors t_;
+    // Of each batch entry: the keys that a row sees, and the rows that see a key, as offsets; what exists of either.
+    DeviceTensor key_lo_, key_hi_, row_lo_, row_hi_, row_count_, key_count_;
+    DeviceTensor diagonal_, alibi_slopes_, terms_;
+};
+
+}  // namespace flashwright

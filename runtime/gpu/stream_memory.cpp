@@ -1,0 +1,95 @@
+#include "stream_memory.h"
+
+#include <cinttypes>
+#include <cstring>
+#include <limits>
+
+#include "device_view.h"
+#include "status.h"
+
+namespace flashwright {
+namespace {
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+constexpr std::size_t kAlignment = 256;  // as the driver's own allocations have
+
+std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+}  // namespace
+
+flashwright_status check_device_strides(const StridedTensor &view) {
+    if (!view.given || view.empty()) return ok_status();
+    std::int64_t elements = 1;
+    for (int axis = kBatch; axis <= kChannel; ++axis) {
+        const std::int64_t extent = view.shape[axis], stride = view.strides[axis];
+        const std::int64_t span = extent * (stride < 0 ? -stride : stride);
+        if (span > kMost || extent > kMost / elements) {
+            return make_status(FLASHWRIGHT_UNSUPPORTED,
+                               "%s: expected less than 2^31 elements in device memory, got extent %" PRId64
+                               " with stride %" PRId64,
+                               view.name, extent, stride);
+        }
+        elements *= extent;
+    }
+    return ok_status();
+}
+
+StreamMemory::~StreamMemory() {
+    if (address_ != 0) device_.streams->deallocate(call_, address_);
+    if (entered_) device_.streams->leave(call_);
+}
+
+int StreamMemory::enter() {
+    const int result = device_.streams->enter(call_);
+    entered_ = result == halide_error_code_success;
+    return result;
+}
+
+int StreamMemory::allocate() {
+    std::size_t sent = 0, kept = 0;
+    for (int n = 0; n < count_; ++n) {
+        (tensors_[n]->host() != nullptr ? sent : kept) += aligned(tensors_[n]->bytes());
+    }
+    int result = device_.streams->allocate(call_, sent + kept, &address_);
+    if (result == halide_error_code_success) result = send(sent);
+    std::uint64_t next_sent = address_, next_kept = address_ + sent;
+    for (int n = 0; n < count_ && result == halide_error_code_success; ++n) {
+        std::uint64_t &address = tensors_[n]->host() != nullptr ? next_sent : next_kept;
+        result = tensors_[n]->place(address, device_.interface());
+        address += aligned(tensors_[n]->bytes());
+    }
+    return result;
+}
+
+int StreamMemory::send(std::size_t bytes) {
+    const std::unique_ptr<char, void (*)(void *)> staged(static_cast<char *>(std::malloc(bytes)), std::free);
+    if (staged == nullptr) return halide_error_code_out_of_memory;
+    char *next = staged.get();
+    for (int n = 0; n < count_; ++n) {
+        if (tensors_[n]->host() == nullptr) continue;
+        std::memcpy(next, tensors_[n]->host(), tensors_[n]->bytes());
+        next += aligned(tensors_[n]->bytes());
+    }
+    return device_.streams->send(call_, address_, staged.get(), bytes);
+}
+
+int StreamMemory::place(DeviceTensor *tensor, const StridedTensor &view) {
+    return tensor->place(reinterpret_cast<std::uint64_t>(view.data), device_.interface());
+}
+
+int StreamMemory::copy(const StridedTensor &from, const StridedTensor &to, DeviceTensor *rows,
+                       const ResultParts<int> &parts) {
+    if (from.empty() || to.empty()) return halide_error_code_success;
+    DeviceView source(device_, call_, from), target(device_, call_, to);
+    for (const DeviceView *view : {&source, &target}) {
+        if (view->error() != halide_error_code_success) return view->error();
+    }
+    const GpuStreamKernels &kernels = device_.stream_kernels;
+    const GpuStreamKernels::Copy copy = from.element_size == 1   ? kernels.copy_bool
+                                        : from.element_size == 2 ? kernels.copy_f16
+                                        : parts.parts > 1        ? kernels.copy_parts_f32
+                                                                 : kernels.copy_f32;
+    return copy(call_, source.buffer(), rows->input(), parts.parts, parts.turn, parts.columns, target.buffer());
+}
+
+}  // namespace flashwright

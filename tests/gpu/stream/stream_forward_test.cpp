@@ -1,0 +1,171 @@
+// Forward on tensors in device memory, by a driver that writes down what is asked of it.
+#include "stream_checks.h"
+
+namespace flashwright::test {
+namespace {
+
+constexpr Shape kShape{2, 4, 2, 37, 50, 20, 11};
+
+std::vector<std::string> kernels_launched() {
+    std::vector<std::string> names;
+    for (const fake_cuda::Call &call : calls_of("cuLaunchKernel")) {
+        names.emplace_back(call.kernel.find("_kernel_to_") == 0 ? "copy" : "attention");
+    }
+    return names;
+}
+
+bool has_argument(const fake_cuda::Call &call, const void *address) {
+    return std::count(call.args.begin(), call.args.end(), reinterpret_cast<std::uint64_t>(address)) == 1;
+}
+
+}  // namespace
+
+class StreamForward : public StreamTest {};
+
+TEST_F(StreamForward, EnqueuesAndSendsNoTensor) {
+    const Context context;
+    Problem problem(FLASHWRIGHT_F32, kShape, everything());
+    DeviceMemory memory;
+    const flashwright_forward_args args = memory.arguments(problem);
+    const flashwright_gpu_stream stream = on(context);
+    fake_cuda::reset();
+    ASSERT_TRUE(is_ok(flashwright_gpu_forward_on_stream(&args, &stream, nullptr)));
+
+    // Of q, k, v, bias, mask; attention; of out, lse.
+    expect_enqueued_alone(context, 3, 8);
+    EXPECT_LT(calls_of("cuMemcpyHtoDAsync")[0].bytes, memory.largest());
+}
+
+TEST_F(StreamForward, TakesDenseTensorsOfWholeTilesInPlace) {
+    const Context context;
+    const flashwright_gpu_stream stream = on(context);
+    const auto launches = [&](const Shape &shape, const Options &options, const Layout &layout, std::int64_t offset) {
+        Problem problem(FLASHWRIGHT_F32, shape, options, layout);
+        DeviceMemory memory;
+        flashwright_forward_args args = memory.arguments(problem);
+        args.q.data = static_cast<float *>(args.q.data) + offset;
+        fake_cuda::reset();
+        EXPECT_TRUE(is_ok(flashwright_gpu_forward_on_stream(&args, &stream, nullptr)));
+        for (const fake_cuda::Call &call : calls_of("cuLaunchKernel")) {
+            if (call.kernel.find("_kernel_result") != 0) continue;
+            EXPECT_EQ(has_argument(call, args.k.data), options.key_fractions.empty());
+        }
+        return kernels_launched();
+    };
+    using Names = std::vector<std::string>;
+    const Names in_place = {"attention", "copy", "copy"};
+    const Names but_q = {"copy", "attention", "copy", "copy"};
+    const Names but_keys = {"copy", "copy", "attention", "copy", "copy"};
+    const Shape whole{2, 2, 1, 128, 160, 64, 64};
+    EXPECT_EQ(launches(whole, {}, {}, 0), in_place);
+    EXPECT_EQ(launches(whole, {}, {}, 1), but_q);  // not at 16 bytes
+    EXPECT_EQ(launches({2, 2, 1, 127, 160, 64, 64}, {}, {}, 0), but_q);
+    EXPECT_EQ(launches(whole, {}, {Form::sequence_major}, 0), but_q);
+    EXPECT_EQ(launches({1, 1, 1, 128, 160, 64, 64}, {}, {Form::odd_ones}, 0), in_place);
+    EXPECT_EQ(launches(whole, options_with([](Options &o) { o.key_fractions = {1, 0.5}; }), {}, 0), but_keys);
+}
+
+// Hidden keys may hold anything unless the caller says otherwise.
+TEST_F(StreamForward, FiniteIsTheCallersWord) {
+    const Context context;
+    Problem problem(FLASHWRIGHT_F32, kShape);
+    DeviceMemory memory;
+    const flashwright_forward_args args = memory.arguments(problem);
+    const char *kernel = nullptr;
+    flashwright_gpu_stream stream = on(context);
+    ASSERT_TRUE(is_ok(flashwright_gpu_forward_on_stream(&args, &stream, &kernel)));
+    EXPECT_STREQ(kernel, "forward_f32_cuda_d32");
+    stream.finite = 0;
+    ASSERT_TRUE(is_ok(flashwright_gpu_forward_on_stream(&args, &stream, &kernel)));
+    EXPECT_STREQ(kernel, "forward_softcap_alibi_bias_mask_f32_cuda_d32_careful");
+}
+
+// NULL is the context's default stream, which has a name of its own: by NULL Halide would copy and wait.
+TEST_F(StreamForward, DefaultsAreTheCurrentContextAndItsStream) {
+    const Context context;
+    Problem problem(FLASHWRIGHT_F32, kShape);
+    DeviceMemory memory;
+    const flashwright_forward_args args = memory.arguments(problem);
+    const flashwright_gpu_stream stream{"cuda", nullptr, nullptr, 1};
+    fake_cuda::reset();
+    ASSERT_TRUE(is_ok(flashwright_gpu_forward_on_stream(&args, &stream, nullptr)));
+    const std::vector<fake_cuda::Call> launches = calls_of("cuLaunchKernel");
+    EXPECT_EQ(launches.size(), 6U);
+    for (const fake_cuda::Call &launch : launches) {
+        EXPECT_EQ(launch.stream, reinterpret_cast<void *>(1));
+        EXPECT_EQ(launch.context, context.handle());
+    }
+    EXPECT_EQ(fake_cuda::context_depth(), 1U);
+}
+
+TEST_F(StreamForward, NoContextAtAll) {
+    Problem problem(FLASHWRIGHT_F32, kShape);
+    const flashwright_forward_args args = problem.args();
+    const flashwright_gpu_stream stream{"cuda", nullptr, nullptr, 1};
+    expect_message(flashwright_gpu_forward_on_stream(&args, &stream, nullptr), FLASHWRIGHT_INVALID_ARGUMENT,
+                   {"context", "current", "neither"});
+    expect_message(flashwright_gpu_release(&stream), FLASHWRIGHT_INVALID_ARGUMENT, {"context"});
+}
+
+TEST_F(StreamForward, RefusalsNameWhatWasExpected) {
+    const Context context;
+    Problem problem(FLASHWRIGHT_F32, kShape, everything());
+    const auto expect_refused = [&](flashwright_code code, const std::vector<std::string> &parts, const auto &change) {
+        flashwright_forward_args args = problem.args();
+        flashwright_gpu_stream stream = on(context);
+        change(args, stream);
+        problem.poison_outputs();
+        fake_cuda::reset();
+        expect_message(flashwright_gpu_forward_on_stream(&args, &stream, nullptr), code, parts);
+        EXPECT_TRUE(fake_cuda::calls().empty());
+        EXPECT_TRUE(problem.outputs_untouched());
+    };
+    expect_refused(FLASHWRIGHT_UNSUPPORTED, {"backend", "device memory", "opencl"},
+                   [](auto &, auto &stream) { stream.backend = "opencl"; });
+    expect_refused(FLASHWRIGHT_INVALID_ARGUMENT, {"backend", "NULL"},
+                   [](auto &, auto &stream) { stream.backend = nullptr; });
+    expect_refused(FLASHWRIGHT_INVALID_ARGUMENT, {"k", "NULL"}, [](auto &args, auto &) { args.k.data = nullptr; });
+    expect_refused(FLASHWRIGHT_UNSUPPORTED, {"v", "2^31", "extent 2", "stride 1073741824"},
+                   [](auto &args, auto &) { args.v.strides[0] = std::int64_t{1} << 30; });
+    expect_refused(FLASHWRIGHT_UNSUPPORTED, {"out", "2^31", "stride -1073741824"},
+                   [](auto &args, auto &) { args.out.strides[0] = -(std::int64_t{1} << 30); });
+    const flashwright_forward_args args = problem.args();
+    expect_message(flashwright_gpu_forward_on_stream(&args, nullptr, nullptr), FLASHWRIGHT_INVALID_ARGUMENT,
+                   {"stream", "NULL"});
+}
+
+TEST_F(StreamForward, NoGraphIsCaptured) {
+    const Context context;
+    Problem problem(FLASHWRIGHT_F32, kShape);
+    const flashwright_forward_args args = problem.args();
+    const flashwright_gpu_stream stream = on(context, fake_cuda::kCapturedStream);
+    fake_cuda::reset();
+    expect_message(flashwright_gpu_forward_on_stream(&args, &stream, nullptr), FLASHWRIGHT_DEVICE_ERROR,
+                   {"stream", "captured"});
+    EXPECT_EQ(fake_cuda::calls().size(), 2U);
+    EXPECT_EQ(fake_cuda::context_depth(), 1U);
+}
+
+TEST_F(StreamForward, NothingToDoAsksNothingOfTheDriver) {
+    const Context context;
+    const flashwright_gpu_stream stream = on(context);
+    for (const Shape &shape : {Shape{0, 2, 1, 3, 4, 8, 8}, Shape{1, 0, 1, 3, 4, 8, 8}, Shape{1, 2, 1, 0, 4, 8, 8}}) {
+        Problem problem(FLASHWRIGHT_F32, shape);
+        const flashwright_forward_args args = problem.args();
+        fake_cuda::reset();
+        EXPECT_TRUE(is_ok(flashwright_gpu_forward_on_stream(&args, &stream, nullptr)));
+        EXPECT_TRUE(fake_cuda::calls().empty());
+    }
+}
+
+TEST_F(StreamForward, EveryFailureOfTheDriverBecomesAStatus) {
+    expect_every_failure_is_a_status(8, [](const flashwright_gpu_stream &stream, DeviceMemory &memory) {
+        const auto problem = std::make_shared<Problem>(FLASHWRIGHT_F32, kShape, everything());
+        const flashwright_forward_args args = memory.arguments(*problem);
+        return [args, stream, problem] {  // which args point into
+            return flashwright_gpu_forward_on_stream(&args, &stream, nullptr);
+        };
+    });
+}
+
+}  // namespace flashwright::test

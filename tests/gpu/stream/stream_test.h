@@ -1,0 +1,41 @@
+// What the tests of calls on streams share.
+#pragma once
+
+#include "device_memory.h"
+#include "fake_cuda/fake_cuda.h"
+#include "support/options.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace flashwright::test {
+
+constexpr int kOutOfMemory = 2, kIllegalAddress = 700;  // of CUDA
+// No driver looks at it.
+inline void *const kStream = reinterpret_cast<void *>(0x5000);
+
+inline std::vector<fake_cuda::Call> calls_of(const std::string &function) {
+    std::vector<fake_cuda::Call> found;
+    for (const fake_cuda::Call &call : fake_cuda::calls()) {
+        if (call.function == function) found.push_back(call);
+    }
+    return found;
+}
+
+inline flashwright_gpu_stream on(const Context &context, void *stream = kStream, bool finite = true) {
+    return {"cuda", context.handle(), stream, finite ? 1 : 0};
+}
+
+// Each test begins and ends without anything on the device.
+class StreamTest : public ::testing::Test {
+ protected:
+    StreamTest() { fake_cuda::reset(); }
+    ~StreamTest() override {
+        fake_cuda::reset();
+        EXPECT_EQ(fake_cuda::living_allocations(), 0U);
+    }
+};
+
+}  // namespace flashwright::test

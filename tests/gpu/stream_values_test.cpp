@@ -1,0 +1,157 @@
+// What calls on tensors in device memory give, by CUDA alone.
+#include "device_memory.h"
+#include "gpu_test.h"
+#include "support/check.h"
+#include "support/options.h"
+
+#include <cmath>
+#include <string>
+
+namespace flashwright::test {
+namespace {
+
+flashwright_status run_on_stream(Problem &problem, bool finite = true) {
+    const Context context;
+    const Stream on;
+    const flashwright_gpu_stream stream{"cuda", context.handle(), on.handle(), finite ? 1 : 0};
+    DeviceMemory memory;
+    problem.poison_outputs();
+    const flashwright_forward_args args = memory.arguments(problem);
+    const flashwright_status status = flashwright_gpu_forward_on_stream(&args, &stream, nullptr);
+    on.wait();
+    memory.bring_back();
+    return status;
+}
+
+void expect_exact_on_stream(Problem problem, bool finite = true) {
+    SCOPED_TRACE(problem.describe());
+    ASSERT_TRUE(is_ok(run_on_stream(problem, finite)));
+    EXPECT_TRUE(outputs_match(problem, exact_forward(problem)));
+}
+
+// f16 is computed in f32, and rounded once.
+void expect_exact_halves_on_stream(Problem problem) {
+    SCOPED_TRACE(problem.describe());
+    ASSERT_TRUE(is_ok(run_on_stream(problem)));
+    const Exact exact = exact_forward(problem);
+    const std::vector<double> out = problem.out.values();
+    const double near = tolerance(FLASHWRIGHT_F32);
+    for (std::size_t n = 0; n < out.size(); ++n) {
+        EXPECT_NEAR(out[n], exact.out[n], std::fabs(exact.out[n]) / (1 << 11) + near) << n;
+    }
+    EXPECT_TRUE(problem.out.fully_written() && problem.out.gaps_intact());
+    EXPECT_TRUE(lse_matches(problem.lse.values(), exact.lse, near));
+}
+
+flashwright_status run_on_stream(GradientProblem &problem, bool finite = true) {
+    const Context context;
+    const Stream on;
+    const flashwright_gpu_stream stream{"cuda", context.handle(), on.handle(), finite ? 1 : 0};
+    DeviceMemory memory;
+    const flashwright_status forward = run(problem.forward);
+    if (forward.code != FLASHWRIGHT_OK) return forward;
+    problem.poison_outputs();
+    const flashwright_backward_args args = memory.arguments(problem);
+    const flashwright_status status = flashwright_gpu_backward_on_stream(&args, &stream, nullptr);
+    on.wait();
+    memory.bring_back();
+    return status;
+}
+
+void expect_exact_on_stream(GradientProblem problem, bool finite = true) {
+    SCOPED_TRACE(problem.describe());
+    ASSERT_TRUE(is_ok(run_on_stream(problem, finite)));
+    EXPECT_TRUE(gradients_match(problem, exact_backward(problem.forward, problem.dout.values())));
+}
+
+Options causal() {
+    return options_with([](Options &o) { o.causal = true, o.align = FLASHWRIGHT_ALIGN_BOTTOM_RIGHT; });
+}
+
+// One batch entry has no keys.
+Options lengths() {
+    return options_with([](Options &o) { o.window_left = 20, o.key_fractions = {0.8, 0}; });
+}
+
+}  // namespace
+
+class StreamValues : public GpuTest {
+ protected:
+    void SetUp() override {
+        if (std::string(backend()) != "cuda") GTEST_SKIP() << "tensors in device memory are CUDA's";
+        GpuTest::SetUp();
+    }
+};
+
+TEST_F(StreamValues, ForwardIsExact) {
+    expect_exact_on_stream(Problem{FLASHWRIGHT_F32, {1, 2, 1, 128, 48, 32, 32}});  // in place
+    expect_exact_on_stream(Problem{FLASHWRIGHT_F32, {1, 2, 1, 5, 37, 20, 11}, causal()});
+    expect_exact_on_stream(Problem{FLASHWRIGHT_F32, {2, 1, 1, 7, 41, 64, 64}, lengths()});
+    expect_exact_on_stream(Problem{FLASHWRIGHT_F32, {1, 1, 1, 3, 21, 128, 100}});
+    expect_exact_on_stream(Problem{FLASHWRIGHT_F32, {1, 2, 2, 3, 0, 8, 8}});
+    for (const Form form :
+         {Form::sequence_major, Form::transposed, Form::channel_gap, Form::row_gap, Form::reversed, Form::odd_ones}) {
+        expect_exact_on_stream(
+            Problem{FLASHWRIGHT_F32, {2, 2, 1, 3, 5, 6, 7}, {}, {form, form, form, form, Place::margins, 2}});
+    }
+}
+
+// Threads share the channels of a row, two and four.
+TEST_F(StreamValues, ChannelsOfSeveralThreads) {
+    expect_exact_on_stream(Problem{FLASHWRIGHT_F32, {1, 2, 1, 64, 40, 128, 128}});  // in place
+    expect_exact_on_stream(Problem{FLASHWRIGHT_F32, {1, 2, 1, 3, 21, 250, 253}});
+    const Form form = Form::channel_gap;
+    expect_exact_on_stream(Problem{FLASHWRIGHT_F32, {1, 1, 1, 2, 5, 130, 129}, {}, {form, form, form, form}});
+}
+
+TEST_F(StreamValues, HalvesAreExact) {
+    expect_exact_halves_on_stream(Problem{FLASHWRIGHT_F16, {1, 2, 1, 128, 48, 64, 64}});  // in place
+    expect_exact_halves_on_stream(Problem{FLASHWRIGHT_F16, {1, 2, 1, 5, 37, 20, 11}, causal()});
+    expect_exact_halves_on_stream(Problem{FLASHWRIGHT_F16, {1, 1, 1, 3, 21, 128, 100}});
+    expect_exact_halves_on_stream(Problem{FLASHWRIGHT_F16, {2, 4, 2, 7, 21, 20, 11}, everything()});
+}
+
+TEST_F(StreamValues, BackwardIsExact) {
+    expect_exact_on_stream(problem_without_dbias({1, 4, 2, 5, 37, 20, 11}, causal()));
+    expect_exact_on_stream(problem_without_dbias({2, 1, 1, 7, 41, 64, 64}, lengths()));
+    expect_exact_on_stream(problem_without_dbias({1, 1, 1, 3, 21, 128, 100}));
+    for (const Shape &no_pairs : {Shape{1, 2, 1, 3, 0, 8, 8}, Shape{1, 2, 1, 0, 4, 8, 8}, Shape{1, 0, 1, 3, 4, 8, 8}}) {
+        expect_exact_on_stream(problem_without_dbias(no_pairs));
+    }
+    for (const Form form : {Form::transposed, Form::reversed}) {
+        expect_exact_on_stream(problem_without_dbias(
+            {2, 2, 1, 3, 5, 6, 7}, {}, {form, form, form, form, Place::margins, 2}, {form, form, form, form}));
+    }
+}
+
+TEST_F(StreamValues, EveryTermIsTaken) {
+    for (const bool finite : {true, false}) {
+        expect_exact_on_stream(Problem(FLASHWRIGHT_F32, {2, 4, 2, 7, 21, 20, 11}, everything()), finite);
+    }
+    expect_exact_on_stream(problem_without_dbias({2, 4, 2, 7, 21, 20, 11}, everything()), false);
+    const Options broadcast = options_with([](Options &o) {
+        o.bias = Coverage{false, true, false}, o.mask = Coverage{true, false, true}, o.alibi = true;
+    });
+    expect_exact_on_stream(Problem(FLASHWRIGHT_F32, {2, 2, 1, 5, 19, 6, 7}, broadcast));
+    expect_exact_on_stream(problem_without_dbias({2, 2, 1, 5, 19, 6, 7}, broadcast));
+}
+
+// Tensors are filled between calls, which run on host memory, device memory and the CPU in turn.
+TEST_F(StreamValues, EachCallSeesWhatTensorsHoldThen) {
+    Problem problem(FLASHWRIGHT_F32, {1, 1, 1, 1, 3, 1, 1});
+    problem.q.assign([](std::int64_t) { return 0; });
+    problem.k.assign([](std::int64_t) { return 0; });
+    for (const double factor : {1.0, 10.0}) {
+        problem.v.assign([=](std::int64_t n) { return factor * static_cast<double>(n); });
+        problem.poison_outputs();
+        const flashwright_forward_args args = problem.args();
+        ASSERT_TRUE(is_ok(flashwright_gpu_forward(&args, "cuda", nullptr)));
+        EXPECT_FLOAT_EQ(static_cast<float>(problem.out.get({0, 0, 0, 0})), static_cast<float>(factor));
+        ASSERT_TRUE(is_ok(run_on_stream(problem)));
+        EXPECT_FLOAT_EQ(static_cast<float>(problem.out.get({0, 0, 0, 0})), static_cast<float>(factor));
+        ASSERT_TRUE(is_ok(run(problem)));
+        EXPECT_FLOAT_EQ(static_cast<float>(problem.out.get({0, 0, 0, 0})), static_cast<float>(factor));
+    }
+}
+
+}  // namespace flashwright::test
