@@ -20,12 +20,12 @@ list_members() {
         END {
             row(0, total, "all")
             for (member in bytes) {
-                if (member !~ /_f(32|64)_/) {
+                if (member !~ /_f[0-9]+_/) {
                     runtime += bytes[member]
                     continue
                 }
                 isa = member
-                sub(/.*_f(32|64)_/, "", isa)
+                sub(/.*_f[0-9]+_/, "", isa)
                 sub(/_.*/, "", isa)
                 of_isa[isa] += bytes[member]
                 row(2, bytes[member], member)
