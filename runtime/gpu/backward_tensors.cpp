@@ -1,6 +1,7 @@
 #include "backward_tensors.h"
 
 #include <algorithm>
+#include <cinttypes>
 #include <numeric>
 
 #include "status.h"
@@ -89,6 +90,13 @@ flashwright_status GpuBackwardTensors::describe_passes() {
         const std::int64_t own = pass.owns_keys ? keys_ : rows_ * group(), groups = p_.heads_kv * p_.batch;
         const std::int64_t channels = pass.dbias ? keys_ : kernel_.head_dim, gradients = pass.dk && pass.dv ? 2 : 1;
         const char *name = pass.owns_keys ? "dk" : pass.dbias ? "dbias" : "dq";
+        if (pass.dbias && own / pass.tiles.block_q() > kMaxGrid) {
+            return make_status(FLASHWRIGHT_UNSUPPORTED,
+                               "dbias: expected at most %" PRId64
+                               " tiles of %d query rows in the heads that share keys, "
+                               "got %" PRId64,
+                               kMaxGrid, pass.tiles.block_q(), own / pass.tiles.block_q());
+        }
         if (!failed(status)) status = passes[n].plan.describe("q", i32, {2, own / pass.tiles.block_q(), groups});
         if (!failed(status)) {
             status = passes[n].result.describe(name, f32, {channels, gradients, own, groups});

@@ -102,6 +102,9 @@ flashwright_status find_stream(const flashwright_gpu_stream *stream, const GpuDe
                            "backend: expected one that takes tensors in device memory (cuda), got '%s'",
                            stream->backend);
     }
+    if (stream->finite != 0 && stream->finite != 1) {
+        return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "finite: expected 0 or 1, got %d", stream->finite);
+    }
     *found = {stream->context, stream->stream};
     if (found->context != nullptr) return status;
     DeviceCall call(stream->backend);
@@ -118,9 +121,13 @@ using namespace flashwright;
 flashwright_status flashwright_gpu_release(const flashwright_gpu_stream *stream) {
     const GpuDevice *device = nullptr;
     GpuStream where;
-    const flashwright_status status = find_stream(stream, &device, &where);
+    flashwright_status status = find_stream(stream, &device, &where);
     if (failed(status)) return status;
     DeviceCall call(stream->backend, &where);
+    // Halide would unload from whatever context is current where this one cannot be.
+    status = call.status(device->streams->enter(call.context()));
+    if (failed(status)) return status;
     halide_device_release(call.context(), device->interface());
+    device->streams->leave(call.context());
     return status;
 }

@@ -84,6 +84,17 @@ flashwright_status describe_repeated(const ForwardProblem &p, const StridedTenso
 
 }  // namespace
 
+flashwright_status check_pairs(const ForwardProblem &p, std::int64_t keys, std::int64_t rows) {
+    const double pairs = static_cast<double>(p.batch) * static_cast<double>(p.heads) * static_cast<double>(rows) *
+                         static_cast<double>(keys);
+    if (pairs < 2147483648.0) return ok_status();
+    return make_status(
+        FLASHWRIGHT_UNSUPPORTED,
+        "k: expected less than 2^31 pairs of queries and keys, padded to whole tiles, in all heads of all "
+        "batch entries, with score terms or values that may not be finite, got %.0f",
+        pairs);
+}
+
 flashwright_status describe_pairs(const ForwardProblem &p, std::int64_t keys, std::int64_t rows, DeviceTensor *bias,
                                   DeviceTensor *mask) {
     const flashwright_status status = describe_repeated(p, p.bias, storage_type(p.dtype), keys, rows, bias);

@@ -73,6 +73,9 @@ bool all_finite(const ForwardProblem &problem, const StridedTensor &view, bool k
 // Which keys a row of the batch entry sees.
 KeyRange key_range(const ForwardProblem &problem, std::int64_t batch);
 
+// Halide's kernels that have bias and mask count the elements of these as if no axis were repeated.
+flashwright_status check_pairs(const ForwardProblem &problem, std::int64_t keys, std::int64_t rows);
+
 // Bias and mask, [key, row, head, batch], which hold the axes that they repeat once; one that is not given is one row
 // for all.
 flashwright_status describe_pairs(const ForwardProblem &problem, std::int64_t keys, std::int64_t rows,

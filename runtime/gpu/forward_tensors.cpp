@@ -24,14 +24,16 @@ GpuForwardTensors::GpuForwardTensors(const ForwardProblem &problem, const GpuKer
       kernel_(kernel),
       context_(context),
       rows_(padded(p_.seqlen_q, kernel.tiles.block_q())),
-      keys_(padded(p_.seqlen_k, kernel.tiles.block_k)) {}
+      keys_(padded(p_.seqlen_k, kernel.tiles.block_k)),
+      pair_rows_((kernel.terms & kTestEveryKey) != 0 ? rows_ : 1),
+      pair_keys_((kernel.terms & kTestEveryKey) != 0 ? keys_ : 1) {}
 
 flashwright_status GpuForwardTensors::prepare() {
     flashwright_status status = describe();
     for (DeviceTensor *tensor : {&slopes, &lo_offset, &hi_offset, &diagonal, &key_count, &plan}) {
         if (!failed(status)) status = tensor->allocate();
     }
-    if (!failed(status)) status = allocate_absent(p_, keys_, &bias, &mask);
+    if (!failed(status)) status = allocate_absent(p_, pair_keys_, &bias, &mask);
     if (failed(status)) return status;
     for (std::int64_t h = 0; p_.alibi_slopes.given && h < p_.heads; ++h) {
         slopes.data<float>()[h] = element<float>(p_.alibi_slopes, 0, h, 0, 0);
@@ -53,7 +55,8 @@ flashwright_status GpuForwardTensors::describe() {
     flashwright_status status = q.describe("q", stored, {channels, rows_, p_.heads, p_.batch});
     if (!failed(status)) status = k.describe("k", stored, {channels, keys_, p_.heads_kv, p_.batch});
     if (!failed(status)) status = v.describe("v", stored, {channels, keys_, p_.heads_kv, p_.batch});
-    if (!failed(status)) status = describe_pairs(p_, keys_, rows_, &bias, &mask);
+    if (!failed(status)) status = check_pairs(p_, pair_keys_, pair_rows_);
+    if (!failed(status)) status = describe_pairs(p_, pair_keys_, pair_rows_, &bias, &mask);
     if (!failed(status)) status = slopes.describe("alibi_slopes", f32, {p_.heads});
     for (DeviceTensor *tensor : {&lo_offset, &hi_offset, &diagonal, &key_count}) {
         if (!failed(status)) status = tensor->describe("key_lengths", i32, {p_.batch});

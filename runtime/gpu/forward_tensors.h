@@ -29,6 +29,7 @@ class GpuForwardTensors {
     const GpuKernel &kernel_;
     void *context_;
     std::int64_t rows_, keys_;
+    std::int64_t pair_rows_, pair_keys_;  // of bias and mask: 1 where the kernel reads neither
 };
 
 }  // namespace flashwright

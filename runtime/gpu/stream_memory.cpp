@@ -19,7 +19,7 @@ std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlig
 
 flashwright_status check_device_strides(const StridedTensor &view) {
     if (!view.given || view.empty()) return ok_status();
-    std::int64_t elements = 1;
+    std::int64_t elements = 1, before = 0, after = 0;  // what lies before the first element, and after it
     for (int axis = kBatch; axis <= kChannel; ++axis) {
         const std::int64_t extent = view.shape[axis], stride = view.strides[axis];
         const std::int64_t span = extent * (stride < 0 ? -stride : stride);
@@ -30,6 +30,12 @@ flashwright_status check_device_strides(const StridedTensor &view) {
                                view.name, extent, stride);
         }
         elements *= extent;
+        (stride < 0 ? before : after) += (extent - 1) * (stride < 0 ? -stride : stride);
+    }
+    if (before + after > kMost) {
+        return make_status(FLASHWRIGHT_UNSUPPORTED,
+                           "%s: expected elements less than 2^31 apart in device memory, got %" PRId64, view.name,
+                           before + after);
     }
     return ok_status();
 }

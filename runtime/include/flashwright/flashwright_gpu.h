@@ -18,16 +18,18 @@ extern "C" {
 /**
  * Whether a device can be used here.
  * @param backend "opencl" or "cuda"; "vulkan" in a build that has it.
- * @return FLASHWRIGHT_OK, or FLASHWRIGHT_DEVICE_ERROR with a message that says why not.
+ * @return FLASHWRIGHT_OK; FLASHWRIGHT_DEVICE_ERROR with a message that says why not; FLASHWRIGHT_UNSUPPORTED for a
+ *     backend that is not built, FLASHWRIGHT_INVALID_ARGUMENT for NULL.
  */
 FLASHWRIGHT_API flashwright_status flashwright_gpu_available(const char *backend);
 
 /**
- * flashwright_forward on a GPU, with all its options, shapes and strides.
+ * flashwright_forward on a GPU, with all its options, shapes and strides; on "vulkan" with some of them.
  *
- * F32 or F16, head_dim and head_dim_v up to 128, on "cuda" with F32 up to 256, and less than 2^31 elements in each
- * tensor once padded to whole tiles: else FLASHWRIGHT_UNSUPPORTED. F16 is q, k, v, out and bias; softmax_lse and
- * alibi_slopes are F32 then, and all is computed in F32.
+ * F32 or F16, head_dim and head_dim_v up to 128, on "cuda" with F32 up to 256, at most 65535 heads and batch entries,
+ * and less than 2^31 elements in each tensor once padded to whole tiles; with score terms, or values of V that are not
+ * finite, also less than 2^31 pairs batch * heads * seqlen_q * seqlen_k, padded: else FLASHWRIGHT_UNSUPPORTED. F16 is
+ * q, k, v, out and bias; softmax_lse and alibi_slopes are F32 then, and all is computed in F32.
  * @param args Tensors in host memory and options, as for flashwright_forward.
  * @param backend "opencl" or "cuda"; "vulkan" in a build that has it.
  * @param[out] kernel On success the name of the kernel that ran; may be NULL.
@@ -39,8 +41,9 @@ FLASHWRIGHT_API flashwright_status flashwright_gpu_forward(const flashwright_for
 /**
  * flashwright_backward on a GPU, with all its options.
  *
- * F32 only, with the limits of flashwright_gpu_forward. For a dbias the gradients of all scores are held on the device
- * and in host memory, batch * heads * seqlen_q * seqlen_k elements, padded, of which there may be less than 2^31.
+ * F32 only, head_dim and head_dim_v up to 128, otherwise the limits of flashwright_gpu_forward. For a dbias the
+ * gradients of all scores are held on the device and in host memory, batch * heads * seqlen_q * seqlen_k elements,
+ * padded, of which there may be less than 2^31.
  * @param args Tensors in host memory and options, as for flashwright_backward.
  * @param backend "opencl" or "cuda"; "vulkan" in a build that has it.
  * @param[out] kernel On success the name of the kernel that ran; may be NULL.
@@ -66,7 +69,8 @@ typedef struct flashwright_gpu_stream {
  * flashwright_gpu_forward on tensors in device memory, in the order of a stream.
  *
  * q, k, v, out, softmax_lse, bias and mask are in the device memory of the stream's context, with any strides; the
- * extent of each axis times its stride, and the elements of each tensor, are less than 2^31. key_lengths and
+ * elements of each tensor, and what lies between the first and the last of them, are less than 2^31. A stream that is
+ * being captured is FLASHWRIGHT_DEVICE_ERROR. key_lengths and
  * alibi_slopes are in host memory, and so are the structures; all of these are read before the call returns. The call
  * enqueues its work and waits for nothing: the tensors must stay, and their contents be left alone, until the stream
  * has done it. Working memory on the device is allocated and freed in the stream's order (cuMemAllocAsync).

@@ -129,9 +129,55 @@ TEST_F(StreamForward, RefusalsNameWhatWasExpected) {
                    [](auto &args, auto &) { args.v.strides[0] = std::int64_t{1} << 30; });
     expect_refused(FLASHWRIGHT_UNSUPPORTED, {"out", "2^31", "stride -1073741824"},
                    [](auto &args, auto &) { args.out.strides[0] = -(std::int64_t{1} << 30); });
+    expect_refused(FLASHWRIGHT_INVALID_ARGUMENT, {"finite", "0 or 1", "2"},
+                   [](auto &, auto &stream) { stream.finite = 2; });
     const flashwright_forward_args args = problem.args();
     expect_message(flashwright_gpu_forward_on_stream(&args, nullptr, nullptr), FLASHWRIGHT_INVALID_ARGUMENT,
                    {"stream", "NULL"});
+}
+
+// Each axis alone stays within 32 bits.
+TEST_F(StreamForward, ElementsTooFarApart) {
+    const Context context;
+    Problem problem(FLASHWRIGHT_F32, {2, 4, 1, 1, 20, 64, 64});
+    const flashwright_gpu_stream stream = on(context);
+    for (const std::int64_t heads_apart : {500000000, -500000000}) {
+        flashwright_forward_args args = problem.args();
+        args.q.strides[0] = 1000000000, args.q.strides[1] = heads_apart;
+        expect_message(flashwright_gpu_forward_on_stream(&args, &stream, nullptr), FLASHWRIGHT_UNSUPPORTED,
+                       {"q: ", "2^31 apart", "25"});
+    }
+}
+
+// Kernels that keep hidden keys out one by one take fewer pairs of queries and keys than the others.
+TEST_F(StreamForward, PairsOfQueriesAndKeys) {
+    const Context context;
+    Problem problem(FLASHWRIGHT_F32, {1, 32, 32, 1, 1, 64, 64});
+    flashwright_forward_args args = problem.args();
+    std::uintptr_t address = std::uintptr_t{1} << 40;  // of no memory: no kernel runs
+    for (flashwright_tensor *tensor : {&args.q, &args.k, &args.v, &args.out}) {
+        tensor->data = reinterpret_cast<void *>(address);
+        tensor->shape[2] = 8192;
+        tensor->strides[1] = 8192 * 64;
+        tensor->strides[2] = 64;
+        address *= 2;
+    }
+    args.softmax_lse = {};
+    flashwright_gpu_stream stream = on(context);
+    stream.finite = 0;
+    expect_message(flashwright_gpu_forward_on_stream(&args, &stream, nullptr), FLASHWRIGHT_UNSUPPORTED,
+                   {"k: ", "2^31 pairs", "2147483648"});
+    stream.finite = 1;
+    EXPECT_TRUE(is_ok(flashwright_gpu_forward_on_stream(&args, &stream, nullptr)));
+}
+
+TEST_F(StreamForward, ReleaseThatCannotEnterTheContext) {
+    const Context context, other;
+    const flashwright_gpu_stream stream = on(context);
+    fake_cuda::reset();
+    fake_cuda::fail_after(0, 201);
+    expect_message(flashwright_gpu_release(&stream), FLASHWRIGHT_DEVICE_ERROR, {"cuCtxPushCurrent"});
+    EXPECT_EQ(fake_cuda::context_depth(), 2U);
 }
 
 TEST_F(StreamForward, NoGraphIsCaptured) {
