@@ -116,4 +116,10 @@ void pack_pairs(const ForwardProblem &p, const DeviceTensor &bias, const DeviceT
     if (p.mask.given) pack<std::uint8_t>(p, p.mask, mask);
 }
 
+void pack_slopes(const ForwardProblem &p, const DeviceTensor &slopes) {
+    for (std::int64_t h = 0; p.alibi_slopes.given && h < p.heads; ++h) {
+        slopes.data<float>()[h] = element<float>(p.alibi_slopes, 0, h, 0, 0);
+    }
+}
+
 }  // namespace flashwright

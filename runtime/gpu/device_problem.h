@@ -84,6 +84,9 @@ flashwright_status describe_pairs(const ForwardProblem &problem, std::int64_t ke
 flashwright_status allocate_absent(const ForwardProblem &problem, std::int64_t keys, DeviceTensor *bias,
                                    DeviceTensor *mask);
 
+// The slope of each head, where the call has slopes.
+void pack_slopes(const ForwardProblem &problem, const DeviceTensor &slopes);
+
 // Copies what the view has into each row, from a channel on. `keys_only`: no keys past a batch entry's length.
 template <typename T>
 void pack(const ForwardProblem &problem, const StridedTensor &view, const DeviceTensor &to, bool keys_only = false,

@@ -2,7 +2,6 @@
 
 #include <cinttypes>
 #include <cstring>
-#include <limits>
 #include <numeric>
 
 #include "status.h"
@@ -13,8 +12,6 @@ namespace {
 constexpr std::size_t kAlignment = 64;  // at least that of the widest load of a kernel
 // For Vulkan, as in device.cpp, where some of Halide's sizes are those of the buffers all the same.
 constexpr std::int64_t kSizeMultiple = 256;
-
-constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
 
 flashwright_status too_large(const char *name) {
     return make_status(FLASHWRIGHT_UNSUPPORTED, "%s: expected less than 2^31 elements, padded to whole tiles, got more",
@@ -43,7 +40,7 @@ flashwright_status DeviceTensor::describe(const char *name, halide_type_t type,
     int axis = 0, outermost = 0;  // the latter of those that are stored
     for (const std::int64_t extent : extents) {
         const bool once = (repeated >> axis & 1U) != 0;
-        if (extent > kMost || (!once && elements > kMost / extent)) {
+        if (extent > kMostElements || (!once && elements > kMostElements / extent)) {
             return too_large(name);
         }
         dimensions_[axis] = {0, static_cast<std::int32_t>(extent), once ? 0 : static_cast<std::int32_t>(elements), 0};
@@ -71,7 +68,7 @@ flashwright_status DeviceTensor::grow() {
     halide_dimension_t &last = dimensions_[outermost_];
     const std::int64_t step = kSizeMultiple / std::gcd(kSizeMultiple, std::int64_t{last.stride} * buffer_.type.bytes());
     const std::int64_t extent = (last.extent + step - 1) / step * step;
-    if (elements_ / last.extent > kMost / extent) return too_large(name_);
+    if (elements_ / last.extent > kMostElements / extent) return too_large(name_);
     last.extent = static_cast<std::int32_t>(extent);
     elements_ = extent * last.stride;
     return ok_status();

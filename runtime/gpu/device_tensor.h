@@ -5,12 +5,16 @@
 #include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 
 #include "HalideRuntime.h"
 #include "tensor_view.h"
 
 namespace flashwright {
+
+// Elements of a tensor on a device, at most: kernels index them with 32 bits.
+inline constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();
 
 // [channel, row, head, batch]; fewer dimensions leave the last ones out.
 class DeviceTensor {

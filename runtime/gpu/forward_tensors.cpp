@@ -35,9 +35,7 @@ flashwright_status GpuForwardTensors::prepare() {
     }
     if (!failed(status)) status = allocate_absent(p_, pair_keys_, &bias, &mask);
     if (failed(status)) return status;
-    for (std::int64_t h = 0; p_.alibi_slopes.given && h < p_.heads; ++h) {
-        slopes.data<float>()[h] = element<float>(p_.alibi_slopes, 0, h, 0, 0);
-    }
+    pack_slopes(p_, slopes);
     fill_plan();
     return status;
 }

@@ -67,9 +67,7 @@ flashwright_status StreamBackwardCall::fill_ranges() {
         set(row_count_, b, p_.seqlen_q), set(key_count_, b, range.key_count);
         set(diagonal_, b, cut_offset(p_.diagonal_of(b)));
     }
-    for (std::int64_t h = 0; p_.alibi_slopes.given && h < p_.heads; ++h) {
-        alibi_slopes_.data<float>()[h] = element<float>(p_.alibi_slopes, 0, h, 0, 0);
-    }
+    pack_slopes(p_, alibi_slopes_);
     return status;
 }
 
@@ -107,7 +105,8 @@ int StreamBackwardCall::copy_inputs() {
     const std::int64_t head_dim = kernel_.head_dim;
     const StridedTensor rows = t_.query_rows.on_device(), keys = t_.key_rows.on_device();
     const struct {
-        const StridedTensor &from, to;
+        const StridedTensor &from;
+        const StridedTensor to;
         DeviceTensor *count;
     } copies[] = {{p_.q, channels(rows, 0, head_dim), &row_count_},
                   {problem_.dout, channels(rows, head_dim, head_dim), &row_count_},

@@ -2,7 +2,6 @@
 
 #include <cinttypes>
 #include <cstring>
-#include <limits>
 
 #include "device_view.h"
 #include "status.h"
@@ -10,7 +9,6 @@
 namespace flashwright {
 namespace {
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
 constexpr std::size_t kAlignment = 256;  // as the driver's own allocations have
 
 std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
@@ -23,7 +21,7 @@ flashwright_status check_device_strides(const StridedTensor &view) {
     for (int axis = kBatch; axis <= kChannel; ++axis) {
         const std::int64_t extent = view.shape[axis], stride = view.strides[axis];
         const std::int64_t span = extent * (stride < 0 ? -stride : stride);
-        if (span > kMost || extent > kMost / elements) {
+        if (span > kMostElements || extent > kMostElements / elements) {
             return make_status(FLASHWRIGHT_UNSUPPORTED,
                                "%s: expected less than 2^31 elements in device memory, got extent %" PRId64
                                " with stride %" PRId64,
@@ -32,7 +30,7 @@ flashwright_status check_device_strides(const StridedTensor &view) {
         elements *= extent;
         (stride < 0 ? before : after) += (extent - 1) * (stride < 0 ? -stride : stride);
     }
-    if (before + after > kMost) {
+    if (before + after > kMostElements) {
         return make_status(FLASHWRIGHT_UNSUPPORTED,
                            "%s: expected elements less than 2^31 apart in device memory, got %" PRId64, view.name,
                            before + after);

@@ -200,8 +200,8 @@ bool worth_grouping(const Kernel &of_one, const Kernel &of_group, std::int64_t r
 // The kernels for the problem, whose rows are grouped where that is worthwhile.
 flashwright_status choose(const flashwright_execution &execution, ForwardProblem *problem, KernelChoice *choice) {
     const flashwright_status status = choose_kernel(kernel_request(*problem, execution), execution, choice);
-    const ForwardProblem grouped = with_grouped_rows(*problem);
-    if (failed(status) || !grouped.one_position) return status;
+    ForwardProblem grouped;
+    if (failed(status) || !group_rows(*problem, &grouped)) return status;
     KernelChoice of_group;
     if (failed(choose_kernel(kernel_request(grouped, execution), execution, &of_group))) return status;
     if (worth_grouping(kKernels[choice->index], kKernels[of_group.index], grouped.seqlen_q)) {

@@ -5,9 +5,9 @@
 
 namespace flashwright {
 
-// The same attention with the queries of a group as the rows of one head (one_position), so that they share a tile and
-// its keys are read once; or the problem as it is, where it is not decoding, or the queries see different keys or lie
-// too far apart.
-ForwardProblem with_grouped_rows(const ForwardProblem &problem);
+// Whether the queries of a group can be the rows of one head (one_position), so that they share a tile and its keys are
+// read once: `grouped` is that problem then. Not where it is no decoding, or the queries see different keys or lie too
+// far apart.
+bool group_rows(const ForwardProblem &problem, ForwardProblem *grouped);
 
 }  // namespace flashwright
