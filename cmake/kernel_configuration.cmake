@@ -137,24 +137,24 @@ macro(check_row_tiles)
     expect_tiles("row_vectors x tile_k and row_vectors x tile_v at most 64 vectors" NOT tile_tile_k GREATER largest AND NOT tile_tile_v GREATER largest)
 endmacro()
 
-# One row; keys and channels across the lanes.
-macro(check_one_row_tiles)
+# Fewer rows than lanes; keys and channels across the lanes.
+macro(check_few_row_tiles)
     math(EXPR rest_of_keys "${tile_tile_k} % ${lanes}")
     math(EXPR rest_of_channels "${tile_tile_v} % ${lanes}")
-    expect_tiles("tile_d ${lanes} lanes with block_q 1, got ${tile_tile_d}" tile_tile_d EQUAL lanes)
-    expect_tiles("row_vectors 1 with block_q 1, got ${tile_row_vectors}" tile_row_vectors EQUAL 1)
-    expect_tiles("tile_k and tile_v multiples of ${lanes} lanes with block_q 1, got ${tile_tile_k} and ${tile_tile_v}"
+    expect_tiles("tile_d ${lanes} lanes with so small a block_q (${tile_block_q}), got ${tile_tile_d}" tile_tile_d EQUAL lanes)
+    expect_tiles("row_vectors 1 with so small a block_q (${tile_block_q}), got ${tile_row_vectors}" tile_row_vectors EQUAL 1)
+    expect_tiles("tile_k and tile_v multiples of ${lanes} lanes with so small a block_q (${tile_block_q}), got ${tile_tile_k} and ${tile_tile_v}"
                  rest_of_keys EQUAL 0 AND rest_of_channels EQUAL 0)
-    math(EXPR largest "64 * ${lanes}")
-    expect_tiles("tile_k and tile_v at most 64 vectors" NOT tile_tile_k GREATER largest AND NOT tile_tile_v GREATER largest)
+    math(EXPR largest "64 * ${lanes} / ${tile_block_q}")
+    expect_tiles("block_q x tile_k and block_q x tile_v at most 64 vectors" NOT tile_tile_k GREATER largest AND NOT tile_tile_v GREATER largest)
 endmacro()
 
 # What the schedule and the plan of a tile's keys rely on: a kernel with other tiles would leave its buffers.
 macro(check_forward_tiles)
     expect_tiles("block_k at least tile_k (${tile_tile_k}), got ${tile_block_k}" NOT tile_block_k LESS tile_tile_k)
     set(lanes ${FLASHWRIGHT_LANES_${isa}_${dtype}})
-    if(tile_block_q EQUAL 1)
-        check_one_row_tiles()
+    if(tile_block_q LESS lanes)
+        check_few_row_tiles()
     else()
         check_row_tiles()
     endif()

@@ -8,7 +8,7 @@ using namespace Halide;
 using Halide::Internal::make_const;
 
 BlockSoftmax::BlockSoftmax(const std::string &name, const Vars &vars, const KeyBlocks &blocks, Func scores, Func seen,
-                           const Access &v)
+                           const Access &v, int partials)
     : vars(vars),
       scores(scores),
       seen(seen),
@@ -16,8 +16,9 @@ BlockSoftmax::BlockSoftmax(const std::string &name, const Vars &vars, const KeyB
       weights("weights_" + name),
       sum("sum_" + name),
       values("values_" + name),
-      over_groups(0, kPartials, 0, blocks.length / kPartials, "group_" + name),
-      over_rest(0, blocks.length % kPartials, "rest_" + name),
+      partials(partials),
+      over_groups(0, partials, 0, blocks.length / partials, "group_" + name),
+      over_rest(0, blocks.length % partials, "rest_" + name),
       over_values(0, blocks.length, "jv_" + name),
       length(blocks.length) {
     const Var row = vars.row, j = vars.j, block = vars.block;
@@ -48,8 +49,8 @@ void BlockSoftmax::define_reduction(Func f, const Expr &start, Func source,
     const std::vector<Expr> place = with_outer({row, block}, vars.outer);
     const auto element = [&](const Expr &j) { return source(with_outer({row, j, block}, vars.outer)); };
     f(place) = start;
-    f(place) = combine(f(place), element(over_groups.y * kPartials + over_groups.x));
-    f(place) = combine(f(place), element(length / kPartials * kPartials + over_rest));
+    f(place) = combine(f(place), element(over_groups.y * partials + over_groups.x));
+    f(place) = combine(f(place), element(length / partials * partials + over_rest));
 }
 
 OnlineSoftmax::Part BlockSoftmax::part(const Expr &block) const {
@@ -66,6 +67,7 @@ ForwardAttention::ForwardAttention(Func queries, const Access &k, const Access &
                                    const OuterVars &outer, int first_channel)
     : queries(queries),
       state(vars.row, head_dim_v, OnlineSoftmax::empty(queries.type()), outer, first_channel),
+      head_dim_v(head_dim_v),
       k(k),
       v(v),
       head_dim(head_dim) {
@@ -94,7 +96,7 @@ void ForwardAttention::add_blocks(const std::string &name, const KeyBlocks &bloc
     scores(place) = score;
 
     const Func hide = hidden_values == HiddenValues::anything ? seen : Func();
-    ScoredBlocks path{terms, dots, seen, d, BlockSoftmax(name, vars, blocks, scores, hide, v)};
+    ScoredBlocks path{terms, dots, seen, d, BlockSoftmax(name, vars, blocks, scores, hide, v, partials)};
     const BlockSoftmax &softmax = path.softmax;
     state.add_blocks(
         "step_" + name, blocks.count, [&](const Expr &b) { return softmax.part(b); }, blocks.taken);

@@ -36,16 +36,17 @@ struct BlockSoftmax {
         OuterVars outer;
     };
 
+    static constexpr int kPartials = 4;
     BlockSoftmax(const std::string &name, const Vars &vars, const KeyBlocks &blocks, Halide::Func scores,
-                 Halide::Func seen, const Access &v);
+                 Halide::Func seen, const Access &v, int partials = kPartials);
 
     // One block as OnlineSoftmax takes it.
     OnlineSoftmax::Part part(const Halide::Expr &block) const;
 
     Vars vars;
     Halide::Func scores, seen, max, weights, sum, values;
-    // Maximum and sum reduce groups of kPartials keys, and then the keys that are left.
-    static constexpr int kPartials = 4;
+    // Maximum and sum reduce groups of `partials` keys, and then the keys that are left.
+    int partials;
     Halide::RDom over_groups, over_rest, over_values;
 
  private:
@@ -84,6 +85,8 @@ struct ForwardAttention {
     Halide::Func queries;
     OnlineSoftmax state;
     std::vector<ScoredBlocks> paths;
+    Halide::Expr head_dim_v;
+    int partials = BlockSoftmax::kPartials;  // of the blocks that are added from here on
 
  private:
     Access k, v;

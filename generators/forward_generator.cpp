@@ -1,4 +1,4 @@
-#include "../schedules/cpu_one_row.h"
+#include "../schedules/cpu_few_rows.h"
 #include "../schedules/cpu_simd.h"
 #include "forward_attention.h"
 #include "riscv_vectors.h"
@@ -51,8 +51,8 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
         const int lanes = natural_vector_size(type);
         const CpuSimdTiles tiles{block_q, 0, row_vectors, tile_d, tile_k, tile_v};
         Expr head_dim = q.dim(0).extent(), head_dim_v = v.dim(0).extent(), last_row = q.dim(1).extent() - 1;
-        const bool one_row = block_q == 1, in_squares = tile_d > 1 && !one_row;
-        if (one_row) head_dim = head_dim / tile_d * tile_d;  // as it is: the runtime sees to it
+        const bool in_squares = tile_d > 1 && !few_rows(tiles);
+        if (few_rows(tiles)) head_dim = head_dim / tile_d * tile_d;  // as it is: the runtime sees to it
 
         auto scaled_q = [&](const Expr &row, const Expr &d) {
             return q(d, min(row, last_row)) * cast(type, softmax_scale);
@@ -66,6 +66,7 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
         ForwardAttention attention(
             queries, [&](Expr key, Expr d) { return k(d, key); }, [&](Expr key, Expr d) { return v(d, key); }, head_dim,
             head_dim_v);
+        if (few_rows(tiles)) attention.partials = lanes;
         const ScoreTerms interior = chosen_terms("interior", last_row);
         if (any_seen_from_memory(interior)) {
             using Hidden = ForwardAttention::HiddenValues;
@@ -95,8 +96,8 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
         schedule_output_cpu(lse, lanes);
 
         constrain_buffers();
-        if (one_row) {
-            schedule_one_row_cpu(attention, tiles, lanes);
+        if (few_rows(tiles)) {
+            schedule_few_rows_cpu(attention, tiles, lanes);
         } else {
             schedule_forward_cpu(attention, tiles, lanes);
             schedule_state_cpu(attention.state, tiles, lanes);

@@ -184,17 +184,37 @@ TEST(Registry, PlainCallsTakeKernelsWithoutTerms) {
     }
 }
 
-// Single rows have kernels of their own where an instruction set has them; enough rows of a group share a tile.
+// The kernel that a call gets with one head of keys and these numbers of heads and rows.
+KernelCase chosen_kernel(const KernelCase &like, std::int64_t heads, std::int64_t rows, const Options &options = {}) {
+    const flashwright_execution execution = with_isa(like.isa.c_str());
+    Problem problem(like.dtype, {1, heads, 1, rows, 100, 64, 64}, options);
+    const flashwright_forward_args args = problem.args();
+    std::int32_t chosen = -1;
+    EXPECT_TRUE(is_ok(flashwright_forward_choice(&args, &execution, &chosen, nullptr, 0)));
+    return all_kernels().at(static_cast<std::size_t>(chosen));
+}
+
+// Single rows have kernels of their own where an instruction set has them, also if that brings terms nobody needs; some
+// sets have kernels for a few rows, of one head or of heads that share keys.
 TEST(Registry, DecodingTakesKernelsForSingleRowsOrForGroups) {
-    for (const KernelCase &kernel : runnable_kernels("forward")) {
+    const std::vector<KernelCase> kernels = runnable_kernels("forward");
+    for (const KernelCase &kernel : kernels) {
         if (kernel.block_q != 1 || !kernel.terms.empty()) continue;
-        const flashwright_execution execution = with_isa(kernel.isa.c_str());
-        for (const auto &[heads, alone] : {std::pair{1, true}, {2, true}, {32, false}}) {
-            Problem problem(kernel.dtype, {1, heads, 1, 1, 100, 64, 64});
-            const flashwright_forward_args args = problem.args();
-            std::int32_t chosen = -1;
-            ASSERT_TRUE(is_ok(flashwright_forward_choice(&args, &execution, &chosen, nullptr, 0)));
-            EXPECT_EQ(flashwright_kernel(chosen).name == kernel.name, alone) << heads << " " << kernel.name;
+        SCOPED_TRACE(kernel.name);
+        EXPECT_EQ(chosen_kernel(kernel, 1, 1).name, kernel.name);
+        Options alibi;
+        alibi.alibi = true;
+        EXPECT_EQ(chosen_kernel(kernel, 1, 1, alibi).block_q, 1);
+        EXPECT_FALSE(chosen_kernel(kernel, 32, 1).few_rows());
+        EXPECT_FALSE(chosen_kernel(kernel, 1, 32).few_rows());
+        const bool of_few = std::any_of(kernels.begin(), kernels.end(), [&](const KernelCase &other) {
+            return other.isa == kernel.isa && other.dtype == kernel.dtype && other.few_rows() && other.block_q > 1;
+        });
+        for (const std::int64_t several : {2, 4}) {
+            for (const KernelCase &chosen : {chosen_kernel(kernel, several, 1), chosen_kernel(kernel, 1, several)}) {
+                EXPECT_GT(chosen.block_q, 1);
+                EXPECT_EQ(chosen.few_rows(), of_few) << several << " " << chosen.name;
+            }
         }
     }
 }

@@ -147,7 +147,7 @@ class ForwardCall {
     // Whether keys may be hidden in memory whose values are no finite numbers. Looking costs as much as a few rows. The
     // answer is the same for all tasks of a head, as the two ways may round differently.
     bool hidden_values_matter(const RowTask &task, std::int64_t kv_head, std::int64_t key_count) const {
-        if ((usual_.kernel.terms & kTestEveryKey) == 0) return false;
+        if (!problem_.bias.given && !problem_.mask.given) return false;
         if (problem_.seqlen_q <= usual_.kernel.tiles.block_q) return true;
         return problem_.dtype == FLASHWRIGHT_F64
                    ? !all_finite(HeadMatrix<double>(problem_.v, task.batch, kv_head), 0, key_count)
@@ -191,10 +191,12 @@ flashwright_status run_kernels(const ForwardProblem &problem, const flashwright_
                      call.scratch(), call);
 }
 
-// Whether the rows of a group are sooner done as a tile of `of_group` than one by one. A row alone in a vector costs
-// kernels with rows across the lanes about four times what it costs kernels for single rows.
-bool worth_grouping(const Kernel &of_one, const Kernel &of_group, std::int64_t rows) {
-    return of_one.tiles.block_q > 1 || rows >= std::int64_t{4} * of_group.tiles.row_vectors;
+// Whether the rows of a group are sooner done together than one by one.
+bool worth_grouping(const KernelChoice &of_one, const KernelChoice &of_group, std::int64_t rows) {
+    const Kernel &usual = kKernels[of_group.index], &last = kKernels[of_group.last_index];
+    const std::int64_t left_over = rows % usual.tiles.block_q;
+    const double together = row_cost(usual, rows - left_over) + row_cost(last, left_over);
+    return together <= static_cast<double>(rows) * row_cost(kKernels[of_one.index], 1);
 }
 
 // The kernels for the problem, whose rows are grouped where that is worthwhile.
@@ -204,7 +206,7 @@ flashwright_status choose(const flashwright_execution &execution, ForwardProblem
     if (failed(status) || !group_rows(*problem, &grouped)) return status;
     KernelChoice of_group;
     if (failed(choose_kernel(kernel_request(grouped, execution), execution, &of_group))) return status;
-    if (worth_grouping(kKernels[choice->index], kKernels[of_group.index], grouped.seqlen_q)) {
+    if (worth_grouping(*choice, of_group, grouped.seqlen_q)) {
         *problem = grouped;
         *choice = of_group;
     }

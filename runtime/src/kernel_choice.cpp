@@ -40,8 +40,8 @@ Candidates find_candidates(const KernelRequest &request, const char *isa_name, b
         if (!concerns(kernel, request) || kernel.portable != portable || std::strcmp(kernel.isa, isa_name) != 0)
             continue;
         if (const char *obstacle = obstacle_to(kernel, request)) {
-            // What kernels for single rows lack says nothing about those for all others.
-            if (kernel.tiles.block_q > 1) found.obstacle = obstacle;
+            // What kernels for few rows lack says nothing about those for all others.
+            if (!few_rows(kernel.tiles)) found.obstacle = obstacle;
         } else if (found.first < 0 || __builtin_popcount(kernel.terms) < __builtin_popcount(found.terms)) {
             found.first = i;
             found.terms = kernel.terms;
@@ -106,14 +106,42 @@ KernelChoice look_up(const Candidates &candidates, const KernelRequest &request,
     return choice;
 }
 
+std::int64_t tiles_of(const Kernel &kernel, std::int64_t rows) {
+    return (rows + kernel.tiles.block_q - 1) / kernel.tiles.block_q;
+}
+
+enum class Tiles { one, any };
+
+// Of the usual kernel's ISA, the one that takes `rows` at the least cost, in one tile or in any number of them; of
+// equals the one with the fewest terms, then with the fewest and smallest tiles.
+const Kernel &cheapest_kernel(const KernelRequest &request, const Kernel &usual, std::int64_t rows, Tiles tiles) {
+    const auto rank = [&](const Kernel &kernel) {
+        return std::make_tuple(row_cost(kernel, rows), __builtin_popcount(kernel.terms), tiles_of(kernel, rows),
+                               kernel.tiles.block_q);
+    };
+    const Kernel *best = &usual;
+    for (int i = 0; i < kKernelCount; ++i) {
+        const Kernel &kernel = kKernels[i];
+        const bool fits = concerns(kernel, request) && !kernel.portable && std::strcmp(kernel.isa, usual.isa) == 0 &&
+                          obstacle_to(kernel, request) == nullptr;
+        const bool holds = tiles == Tiles::any || tiles_of(kernel, rows) <= 1;
+        if (fits && holds && rank(kernel) < rank(*best)) best = &kernel;
+    }
+    return *best;
+}
+
+int index_of(const Kernel &kernel) { return static_cast<int>(&kernel - kKernels); }
+
 KernelChoice choose_in_isa(const KernelRequest &request, const char *isa_name) {
     const Candidates tuned = find_candidates(request, isa_name, false);
     if (tuned.first >= 0) {
         KernelChoice choice = look_up(tuned, request, isa_name);
         choice.last_index = choice.index;
         if (request.op != Op::forward) return choice;
-        choice.last_index = static_cast<int>(&left_over_kernel(request, kKernels[choice.index]) - kKernels);
-        if (request.seqlen_q < kKernels[choice.index].tiles.block_q) choice.index = choice.last_index;
+        if (request.seqlen_q < kKernels[choice.index].tiles.block_q) {
+            choice.index = index_of(cheapest_kernel(request, kKernels[choice.index], request.seqlen_q, Tiles::any));
+        }
+        choice.last_index = index_of(left_over_kernel(request, kKernels[choice.index]));
         return choice;
     }
     KernelChoice choice;
@@ -246,7 +274,7 @@ const char *obstacle_to(const Kernel &kernel, const KernelRequest &request) {
     if (request.portable_only) return "key_block is given";
     if (request.seqlen_k < kernel.tiles.tile_k) return "seqlen_k is less than its tile_k";
     if (request.head_dim < kernel.tiles.tile_d) return "head_dim is less than its tile_d";
-    if (kernel.tiles.block_q == 1 && request.head_dim % kernel.tiles.tile_d != 0)
+    if (few_rows(kernel.tiles) && request.head_dim % kernel.tiles.tile_d != 0)
         return "head_dim is no multiple of its tile_d";
     if (request.head_dim_v < kernel.tiles.tile_d) return "head_dim_v is less than its tile_d";
     if (request.head_dim_v < kernel.tiles.tile_v) return "head_dim_v is less than its tile_v";
@@ -254,18 +282,15 @@ const char *obstacle_to(const Kernel &kernel, const KernelRequest &request) {
     return nullptr;
 }
 
+double row_cost(const Kernel &kernel, std::int64_t rows) {
+    const CpuSimdTiles &tiles = kernel.tiles;
+    const double each = !few_rows(tiles) ? 1.0 : tiles.block_q == 1 ? std::min(4, tiles.tile_d) : 1.5;
+    return static_cast<double>(tiles_of(kernel, rows) * tiles.block_q) * each;
+}
+
 const Kernel &left_over_kernel(const KernelRequest &request, const Kernel &usual) {
     const std::int64_t rows = request.seqlen_q % usual.tiles.block_q;
-    if (rows == 0) return usual;
-    const Kernel *best = &usual;
-    const Candidates candidates = find_candidates(request, usual.isa, false);
-    for (int i = 0; i < kKernelCount; ++i) {
-        const std::int32_t block_q = kKernels[i].tiles.block_q;
-        if (block_q >= rows && block_q < best->tiles.block_q && candidates.contains(kKernels[i], request, usual.isa)) {
-            best = &kKernels[i];
-        }
-    }
-    return *best;
+    return rows == 0 ? usual : cheapest_kernel(request, usual, rows, Tiles::one);
 }
 
 flashwright_status choose_kernel(const KernelRequest &request, const flashwright_execution &execution,

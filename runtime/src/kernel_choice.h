@@ -45,12 +45,16 @@ struct KernelChoice {
 // The rule: the kernel that the call or else FLASHWRIGHT_KERNEL names; else the best ISA (or the one forced) that has a
 // kernel that fits; there the fewest score terms that suffice; among those variants the tuned row of this very shape,
 // else the nearest one, else the first variant listed. Where no tuned kernel fits, the portable one. Rows that fill no
-// tile of the variant go to the one with the smallest tile that holds them, unless a kernel was forced.
+// tile of the variant go to the kernel of its ISA that costs the least for them, unless a kernel was forced.
 flashwright_status choose_kernel(const KernelRequest &request, const flashwright_execution &execution,
                                  KernelChoice *choice);
 
-// The kernel for the rows that fill no tile of `usual`, which need not be of the registry: the one with the smallest
-// tile that holds them.
+// What `rows` cost by a forward kernel, in rows of whole tiles of a kernel with rows across the lanes; measured where K
+// and V come from the caches.
+double row_cost(const Kernel &kernel, std::int64_t rows);
+
+// The kernel for the rows that fill no tile of `usual`, which need not be of the registry: the cheapest whose tile
+// holds them.
 const Kernel &left_over_kernel(const KernelRequest &request, const Kernel &usual);
 
 // What flashwright_forward_choice and flashwright_backward_choice answer: the kernel's index and the reason in one

@@ -68,7 +68,7 @@ std::string refusal(const KernelCase &kernel, const Problem &problem) {
     if (kernel.portable) return "";
     if (problem.shape.seqlen_k < kernel.tile_k) return "seqlen_k";
     if (problem.shape.head_dim < kernel.tile_d) return "head_dim";
-    if (kernel.block_q == 1 && problem.shape.head_dim % kernel.tile_d != 0) return "head_dim";
+    if (kernel.few_rows() && problem.shape.head_dim % kernel.tile_d != 0) return "head_dim";
     if (problem.shape.head_dim_v < std::max(kernel.tile_d, kernel.tile_v)) return "head_dim_v";
     for (const Tensor *tensor : {&problem.q, &problem.k, &problem.v, &problem.out})
         if (tensor->shape()[3] > 1 && tensor->strides()[3] != 1) return "stride";
@@ -112,7 +112,7 @@ void KernelTest::check(Problem &problem, int threads) const {
 Shape KernelTest::fitting(Shape shape) const {
     shape.seqlen_k = std::max(shape.seqlen_k, GetParam().tile_k);
     shape.head_dim = std::max(shape.head_dim, GetParam().tile_d);
-    if (GetParam().block_q == 1)
+    if (GetParam().few_rows())
         shape.head_dim += (GetParam().tile_d - shape.head_dim % GetParam().tile_d) % GetParam().tile_d;
     shape.head_dim_v = std::max({shape.head_dim_v, GetParam().tile_d, GetParam().tile_v});
     return shape;
