@@ -49,7 +49,13 @@ int StreamMemory::enter() {
     return result;
 }
 
+void StreamMemory::add(DeviceTensor *tensor) {
+    if (count_ < kTensors) tensors_[count_] = tensor;
+    ++count_;
+}
+
 int StreamMemory::allocate() {
+    if (count_ > kTensors) return halide_error_code_internal_error;
     std::size_t sent = 0, kept = 0;
     for (int n = 0; n < count_; ++n) {
         (tensors_[n]->host() != nullptr ? sent : kept) += aligned(tensors_[n]->bytes());

@@ -82,8 +82,8 @@ flashwright_forward_args DeviceMemory::arguments(Problem &problem) {
 
 flashwright_backward_args DeviceMemory::arguments(GradientProblem &problem) {
     flashwright_backward_args args = problem.args();
-    for (flashwright_tensor *tensor :
-         {&args.q, &args.k, &args.v, &args.out, &args.softmax_lse, &args.dout, &args.dq, &args.dk, &args.dv}) {
+    for (flashwright_tensor *tensor : {&args.q, &args.k, &args.v, &args.out, &args.softmax_lse, &args.dout, &args.dq,
+                                       &args.dk, &args.dv, &args.dbias}) {
         *tensor = move(*tensor);
     }
     args.score.bias = move(args.score.bias);

@@ -75,7 +75,7 @@ FLASHWRIGHT_LOCAL inline Status gpu_forward(const flashwright_gpu_stream &stream
 /// @param out What forward wrote, [batch, heads, seqlen_q, head_dim_v].
 /// @param softmax_lse What forward wrote, [batch, heads, seqlen_q].
 /// @param dout The gradient of out, in its shape.
-/// @param[out] gradients Overwritten, not added to; dbias empty.
+/// @param[out] gradients Overwritten, not added to; dbias may be empty.
 /// @param options What forward was given; bias and mask in device memory, key lengths and slopes in host memory.
 /// @return As flashwright_gpu_backward_on_stream.
 FLASHWRIGHT_LOCAL inline Status gpu_backward(const flashwright_gpu_stream &stream, const ConstTensorView &q,

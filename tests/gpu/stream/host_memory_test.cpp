@@ -58,7 +58,7 @@ TEST_F(HostMemory, EveryCallCopiesItsTensorsThereAndBack) {
 }
 
 TEST_F(HostMemory, DoesNotGrow) {
-    GradientProblem problem = problem_without_dbias(kShape, everything());
+    GradientProblem problem(FLASHWRIGHT_F32, kShape, everything());
     for (const auto operation : {forward, backward}) {
         ASSERT_TRUE(is_ok(operation(problem, kAll)));
         const std::size_t allocations = fake_cuda::living_allocations(), modules = fake_cuda::living_modules();
@@ -75,7 +75,7 @@ TEST_F(HostMemory, EveryFailureOfTheDriverBecomesAStatus) {
         int failures = 0;
         for (bool failed = true; failed; ++failures) {
             SCOPED_TRACE("call " + std::to_string(failures));
-            GradientProblem problem = problem_without_dbias(kShape, everything());
+            GradientProblem problem(FLASHWRIGHT_F32, kShape, everything());
             const flashwright_status status = operation(problem, failures);
             failed = !fake_cuda::failure_pending();
             if (status.code == FLASHWRIGHT_OK) continue;
