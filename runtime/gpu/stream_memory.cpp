@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <cstring>
 
+#include "device.h"
 #include "device_view.h"
 #include "status.h"
 
@@ -73,7 +74,11 @@ int StreamMemory::allocate() {
 
 int StreamMemory::send(std::size_t bytes) {
     const std::unique_ptr<char, void (*)(void *)> staged(static_cast<char *>(std::malloc(bytes)), std::free);
-    if (staged == nullptr) return halide_error_code_out_of_memory;
+    if (staged == nullptr) {
+        return static_cast<DeviceCall *>(call_)->fail(
+            make_status(FLASHWRIGHT_OUT_OF_MEMORY,
+                        "args: expected %zu bytes of host memory for what is sent to the device, got none", bytes));
+    }
     char *next = staged.get();
     for (int n = 0; n < count_; ++n) {
         if (tensors_[n]->host() == nullptr) continue;

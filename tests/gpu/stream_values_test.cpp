@@ -73,6 +73,13 @@ Options causal() {
     return options_with([](Options &o) { o.causal = true, o.align = FLASHWRIGHT_ALIGN_BOTTOM_RIGHT; });
 }
 
+// A bias and a mask whose keys do not lie next to each other.
+Options with_strides() {
+    return options_with([](Options &o) {
+        o.bias = Coverage{true, false, true, false, 4, -1}, o.mask = Coverage{false, true, true, false, 4, 2};
+    });
+}
+
 // One batch entry has no keys.
 Options lengths() {
     return options_with([](Options &o) { o.window_left = 20, o.key_fractions = {0.8, 0}; });
@@ -114,6 +121,10 @@ TEST_F(StreamValues, HalvesAreExact) {
     expect_exact_halves_on_stream(Problem{FLASHWRIGHT_F16, {1, 2, 1, 5, 37, 20, 11}, causal()});
     expect_exact_halves_on_stream(Problem{FLASHWRIGHT_F16, {1, 1, 1, 3, 21, 128, 100}});
     expect_exact_halves_on_stream(Problem{FLASHWRIGHT_F16, {2, 4, 2, 7, 21, 20, 11}, everything()});
+    for (const Form form : {Form::transposed, Form::channel_gap, Form::reversed}) {
+        expect_exact_halves_on_stream(
+            Problem{FLASHWRIGHT_F16, {2, 2, 1, 3, 5, 6, 7}, with_strides(), {form, form, form, form}});
+    }
 }
 
 TEST_F(StreamValues, BackwardIsExact) {
@@ -138,7 +149,23 @@ TEST_F(StreamValues, EveryTermIsTaken) {
         o.bias = Coverage{false, true, false}, o.mask = Coverage{true, false, true}, o.alibi = true;
     });
     expect_exact_on_stream(Problem(FLASHWRIGHT_F32, {2, 2, 1, 5, 19, 6, 7}, broadcast));
+    expect_exact_on_stream(Problem(FLASHWRIGHT_F32, {2, 2, 1, 5, 19, 6, 7}, with_strides()));
     expect_exact_on_stream(gradient_problem({2, 2, 1, 5, 19, 6, 7}, broadcast));
+}
+
+// Where the caller does not say that all is finite.
+TEST_F(StreamValues, HiddenKeysMayHoldAnything) {
+    constexpr std::int64_t kKeys = 21, kNobodys = 13;
+    for (const double garbage : {std::nan(""), HUGE_VAL}) {
+        GradientProblem problem =
+            gradient_problem({1, 2, 1, 7, kKeys, 8, 8}, options_with([](Options &o) { o.mask = Coverage{}; }));
+        problem.forward.mask.assign([](std::int64_t n) { return n % kKeys != kNobodys; });
+        for (Tensor *tensor : {&problem.forward.k, &problem.forward.v}) {
+            for (std::int64_t c = 0; c < 8; c++) tensor->set({0, 0, kNobodys, c}, garbage);
+        }
+        expect_exact_on_stream(problem.forward, false);
+        expect_exact_on_stream(problem, false);
+    }
 }
 
 // Over every set of axes that the bias repeats, with more keys and rows than a thread block has.

@@ -9,13 +9,13 @@
 namespace flashwright {
 
 /// Whether a device can be used here.
-/// @param backend "opencl" or "cuda".
+/// @param backend "opencl" or "cuda"; "vulkan" in a build that has it.
 /// @return FLASHWRIGHT_DEVICE_ERROR with a message that says why not.
 FLASHWRIGHT_LOCAL inline Status gpu_available(const char *backend) { return flashwright_gpu_available(backend); }
 
 /// As forward, on a GPU, for float alone; flashwright_gpu_forward says what else a GPU kernel does not take, and takes
 /// FLASHWRIGHT_F16.
-/// @param backend "opencl" or "cuda".
+/// @param backend "opencl" or "cuda"; "vulkan" in a build that has it.
 /// @param q [batch, heads, seqlen_q, head_dim], in host memory as all others.
 /// @param k [batch, heads_kv, seqlen_k, head_dim].
 /// @param v [batch, heads_kv, seqlen_k, head_dim_v].
@@ -31,7 +31,7 @@ FLASHWRIGHT_LOCAL inline Status gpu_forward(const char *backend, const ConstTens
 }
 
 /// As backward, on a GPU, for float alone; flashwright_gpu_backward says what else a GPU kernel does not take.
-/// @param backend "opencl" or "cuda".
+/// @param backend "opencl" or "cuda"; "vulkan" in a build that has it.
 /// @param q [batch, heads, seqlen_q, head_dim], in host memory as all others.
 /// @param k [batch, heads_kv, seqlen_k, head_dim].
 /// @param v [batch, heads_kv, seqlen_k, head_dim_v].

@@ -29,8 +29,10 @@ Result enter(Call call) {
     const std::lock_guard<std::mutex> lock(s.mutex);
     call.context = current_context();
     s.calls.push_back(std::move(call));
-    const bool may_fail = s.calls_to_failure >= 0 && s.calls.back().function != s.never_fails;
-    return may_fail && s.calls_to_failure-- == 0 ? s.failure : kSuccess;
+    Call &written = s.calls.back();
+    const bool may_fail = s.calls_to_failure >= 0 && written.function != s.never_fails;
+    written.failed = may_fail && s.calls_to_failure-- == 0;
+    return written.failed ? s.failure : kSuccess;
 }
 
 Result enter(const char *function) { return enter({function, nullptr}); }

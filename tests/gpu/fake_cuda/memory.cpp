@@ -7,7 +7,8 @@ namespace fake_cuda {
 namespace {
 
 bool in_device_memory(std::uint64_t address, std::size_t bytes) {
-    const State &s = state();
+    State &s = state();
+    const std::lock_guard<std::mutex> lock(s.mutex);
     const std::uint64_t begin = reinterpret_cast<std::uint64_t>(s.memory);
     return address >= begin && address + bytes <= begin + s.used;
 }

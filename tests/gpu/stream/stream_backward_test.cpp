@@ -46,7 +46,7 @@ TEST_F(StreamBackward, RefusalsNameWhatWasExpected) {
         EXPECT_TRUE(fake_cuda::calls().empty());
         EXPECT_TRUE(problem.outputs_untouched());
     };
-    expect_refused(FLASHWRIGHT_UNSUPPORTED, {"backend", "device memory", "opencl"},
+    expect_refused(FLASHWRIGHT_UNSUPPORTED, refusal_of_opencl(),
                    [](auto &, auto &stream) { stream.backend = "opencl"; });
     expect_refused(FLASHWRIGHT_UNSUPPORTED, {"dk", "2^31", "stride 1073741824"},
                    [](auto &args, auto &) { args.dk.strides[0] = std::int64_t{1} << 30; });
@@ -60,9 +60,10 @@ TEST_F(StreamBackward, EveryFailureOfTheDriverBecomesAStatus) {
     expect_every_failure_is_a_status(16, [](const flashwright_gpu_stream &stream, DeviceMemory &memory) {
         const auto problem = std::make_shared<GradientProblem>(FLASHWRIGHT_F32, kShape, everything());
         const flashwright_backward_args args = memory.arguments(*problem);
-        return [args, stream, problem] {  // which args point into
+        const auto call = [args, stream, problem] {  // which args point into
             return flashwright_gpu_backward_on_stream(&args, &stream, nullptr);
         };
+        return StreamCall{call, {args.dq.data, args.dk.data, args.dv.data, args.dbias.data}};
     });
 }
 

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,17 @@ inline std::vector<fake_cuda::Call> calls_of(const std::string &function) {
 
 inline flashwright_gpu_stream on(const Context &context, void *stream = kStream, bool finite = true) {
     return {"cuda", context.handle(), stream, finite ? 1 : 0};
+}
+
+inline bool has_argument(const fake_cuda::Call &launch, const void *address) {
+    return std::count(launch.args.begin(), launch.args.end(), reinterpret_cast<std::uint64_t>(address)) == 1;
+}
+
+// What is said of OpenCL, which takes no streams, and may not be built.
+inline std::vector<std::string> refusal_of_opencl() {
+    const flashwright_status names_all = flashwright_gpu_available("none");
+    const bool is_built = std::strstr(names_all.message, "opencl") != nullptr;
+    return {"backend", is_built ? "device memory" : "is built", "cuda", "got 'opencl'"};
 }
 
 // Each test begins and ends without anything on the device.
