@@ -1,6 +1,8 @@
 // What calls on tensors in host memory ask of the driver.
 #include "stream_test.h"
 
+#include <cstdlib>
+
 namespace flashwright::test {
 namespace {
 
@@ -66,6 +68,15 @@ TEST_F(HostMemory, DoesNotGrow) {
         EXPECT_EQ(fake_cuda::living_allocations(), allocations);
         EXPECT_EQ(fake_cuda::living_modules(), modules);
     }
+}
+
+// Halide's settings for one backend are no business of a build without it.
+TEST_F(HostMemory, SetsTheEnvironmentOfItsBackendsAlone) {
+    Problem problem(FLASHWRIGHT_F32, kShape);
+    const flashwright_forward_args args = problem.args();
+    ASSERT_TRUE(is_ok(flashwright_gpu_forward(&args, "cuda", nullptr)));
+    EXPECT_NE(std::getenv("HL_CUDA_JIT_MAX_REGISTERS"), nullptr);
+    EXPECT_EQ(std::getenv("HL_VK_ALLOC_CONFIG") != nullptr, is_built("vulkan"));
 }
 
 // Outputs are written when all has come back. Halide looks at no error of letting kernels and memory go, and where a
