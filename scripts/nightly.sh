@@ -21,7 +21,11 @@ say "Vulkan on Mesa's processor, and the form of kernels for other GPU interface
 "$cmake" --preset release -B build/nightly-gpus "-DFLASHWRIGHT_BACKENDS=opencl;cuda;vulkan" \
     "-DFLASHWRIGHT_GPU_LIBRARIES=metal;webgpu;d3d12compute"
 "$cmake" --build build/nightly-gpus --target flashwright_gpu_tests flashwright_gpu_libraries
-"$ctest" --test-dir build/nightly-gpus --no-tests=error --output-on-failure -R gpu_vulkan
+"$ctest" --test-dir build/nightly-gpus --no-tests=error --output-on-failure -R gpu_vulkan | tee build/nightly-gpus/gpu_vulkan.log
+if grep -q Skipped build/nightly-gpus/gpu_vulkan.log; then
+    say "FAILED: gpu_vulkan was skipped, though Mesa's processor is a device"
+    exit 1
+fi
 python3 -m venv build/wgpu
 build/wgpu/bin/pip install --disable-pip-version-check --no-input -q wgpu==0.32.0 numpy==2.4.6
 build/wgpu/bin/python tests/gpu/objects.py build/nightly-gpus/kernels/gpu

@@ -6,6 +6,22 @@ namespace flashwright {
 
 using namespace Halide;
 
+namespace {
+
+// A thread owns a row, and writes what it has of it along `own`.
+void schedule_rows(Func f, const Var &row, const Var &own, const Var &head, const Var &batch, const Var &thread) {
+    constexpr int kThreads = 64;
+    const Var tile("tile");
+    f.split(row, tile, thread, kThreads, TailStrategy::GuardWithIf)
+        .reorder(own, thread, tile, head, batch)
+        .unroll(own)
+        .gpu_blocks(tile, head, batch)
+        .gpu_threads(thread)
+        .never_partition_all();
+}
+
+}  // namespace
+
 // The columns that follow the operands in a row or a key of backward_gpu, on the device.
 class GradientRowsGpuGenerator : public Generator<GradientRowsGpuGenerator> {
  public:
@@ -51,21 +67,14 @@ class GradientRowsGpuGenerator : public Generator<GradientRowsGpuGenerator> {
             columns.dim(n).set_min(0);
         }
         columns.dim(0).set_bounds(0, 4);
-        Var tile("tile"), thread("thread");
-        Func(columns)
-            .split(row, tile, thread, kThreads, TailStrategy::GuardWithIf)
-            .reorder(column, thread, tile, head, batch)
-            .unroll(column)
-            .gpu_blocks(tile, head, batch)
-            .gpu_threads(thread)
-            .never_partition_all();
+        const Var thread("thread");
+        schedule_rows(columns, row, column, head, batch, thread);
         if (!of_keys) {
             delta.compute_at(columns, thread).store_in(MemoryType::Register);
         }
     }
 
  private:
-    static constexpr int kThreads = 64;
     Var column{"column"}, row{"row"}, head{"head"}, batch{"batch"};
     Func delta{"delta"};
 };
@@ -104,18 +113,10 @@ class GradientTermsGpuGenerator : public Generator<GradientTermsGpuGenerator> {
             quantities.dim(n).set_min(0);
         }
         quantities.dim(3).set_bounds(0, 4);
-        Var tile("tile"), thread("thread");
-        Func(quantities)
-            .split(row, tile, thread, kThreads, TailStrategy::GuardWithIf)
-            .reorder(quantity, thread, tile, head, batch)
-            .unroll(quantity)
-            .gpu_blocks(tile, head, batch)
-            .gpu_threads(thread)
-            .never_partition_all();
+        schedule_rows(quantities, row, quantity, head, batch, Var("thread"));
     }
 
  private:
-    static constexpr int kThreads = 64;
     Var row{"row"}, head{"head"}, batch{"batch"}, quantity{"quantity"};
 };
 

@@ -7,6 +7,7 @@
 
 #include "device.h"
 #include "gpu_stream_driver.h"
+#include "status.h"
 
 // Of Halide's runtime, which declares it in no header.
 extern "C" void *halide_cuda_get_symbol(void *user_context, const char *name);
@@ -118,8 +119,8 @@ int refuse_capture(void *call, const Driver &driver) {
     int capturing = 0;
     const int result = check(call, driver, driver.is_capturing(stream_of(call), &capturing), "cuStreamIsCapturing");
     if (result != halide_error_code_success || capturing == 0) return result;
-    keep(call, "the stream is being captured into a graph");
-    return halide_error_code_gpu_device_error;
+    return static_cast<DeviceCall *>(call)->fail(make_status(
+        FLASHWRIGHT_DEVICE_ERROR, "stream: expected one that is not being captured into a graph, got one that is"));
 }
 
 int enter(void *call) {

@@ -28,26 +28,36 @@ void on_print(void *user_context, const char *message) {
     if (current_call == nullptr || user_context != current_call->context()) other_print(user_context, message);
 }
 
+// What Halide's runtime takes from the environment when a backend begins.
+constexpr struct Setting {
+    const char *backend, *name, *value;
+} kSettings[] = {
+    // Halide caps kernels at 64 registers; ours are made for all that a thread may have.
+    {"cuda", "HL_CUDA_JIT_MAX_REGISTERS", "255"},
+    // Halide 21 hands out too little Vulkan memory for sizes that are no multiple of a device's alignment, which is at
+    // most 256 bytes: the last number makes all of them one.
+    {"vulkan", "HL_VK_ALLOC_CONFIG", "0:32:0:0:256"},
+};
+
 void prepare_runtime() {
     static std::once_flag once;
     std::call_once(once, [] {
         other_error_handler = halide_set_error_handler(on_error);
         other_print = halide_set_custom_print(on_print);
-        // Halide caps kernels at 64 registers; ours are made for all that a thread may have.
-        setenv("HL_CUDA_JIT_MAX_REGISTERS", "255", 0);
         for (int i = 0; i < kGpuDeviceCount; ++i) {
-            if (kGpuDevices[i].streams != nullptr) kGpuDevices[i].streams->install();
+            const GpuDevice &device = kGpuDevices[i];
+            if (device.streams != nullptr) device.streams->install();
+            for (const Setting &setting : kSettings) {
+                if (std::strcmp(device.backend, setting.backend) == 0) setenv(setting.name, setting.value, 0);
+            }
         }
-        // Halide 21 hands out too little Vulkan memory for sizes that are no multiple of a device's alignment, which
-        // is at most 256 bytes: the last number makes all of them one.
-        setenv("HL_VK_ALLOC_CONFIG", "0:32:0:0:256", 0);
     });
 }
 
 }  // namespace
 
 DeviceCall::DeviceCall(const char *backend, const GpuStream *stream)
-    : backend_(backend), stream_(stream), outer_(current_call) {
+    : backend_(backend), stream_(stream), outer_(current_call), failure_(ok_status()) {
     prepare_runtime();
     current_call = this;
 }
@@ -64,8 +74,14 @@ void DeviceCall::keep(const char *message) {
     append(message_, sizeof message_, "%.*s", static_cast<int>(length), message);
 }
 
+int DeviceCall::fail(const flashwright_status &status) {
+    failure_ = status;
+    return halide_error_code_generic_error;
+}
+
 flashwright_status DeviceCall::status(int result) const {
     if (result == halide_error_code_success) return ok_status();
+    if (failed(failure_)) return failure_;
     // Halide has one code for whatever goes wrong while it allocates on the device.
     const bool refused =
         std::strstr(message_, "OUT_OF_") != nullptr || std::strstr(message_, "ALLOCATION_FAILURE") != nullptr;

@@ -21,9 +21,11 @@ class DeviceCall {
 
     // The user_context of Halide's functions.
     void *context() { return this; }
-    // The status of a Halide function's result.
+    // The status of a Halide function's result: that of `fail` if there was one, else one that has the driver's words.
     flashwright_status status(int result) const;
     void keep(const char *message);
+    // For what is neither the driver's nor the device's. The code for Halide.
+    int fail(const flashwright_status &status);
     // The stream of the call of this thread that `context` belongs to, if there is one.
     static const GpuStream *stream_of(const void *context);
 
@@ -32,6 +34,7 @@ class DeviceCall {
     const GpuStream *stream_;
     DeviceCall *outer_;
     char message_[200] = "";
+    flashwright_status failure_;
 };
 
 struct GpuDevice;

@@ -10,7 +10,8 @@ namespace flashwright {
 namespace {
 
 constexpr std::size_t kAlignment = 64;  // at least that of the widest load of a kernel
-// For Vulkan, as in device.cpp, where some of Halide's sizes are those of the buffers all the same.
+// Bytes: HL_VK_ALLOC_CONFIG, in device.cpp, does not reach all of Halide's allocations for Vulkan. The others have the
+// size of their tensor, which must be a multiple of a device's alignment by itself.
 constexpr std::int64_t kSizeMultiple = 256;
 
 flashwright_status too_large(const char *name) {

@@ -40,15 +40,16 @@ flashwright_status fill_zeros_on_stream(const BackwardProblem &problem, const Gp
     DeviceTensor none(call.context());  // rows that exist
     flashwright_status status =
         none.allocate("q", halide_type_of<std::int32_t>(), {std::max<std::int64_t>(problem.forward.batch, 1)});
-    for (const StridedTensor *gradient : {&problem.dq, &problem.dk, &problem.dv}) {
+    const auto gradients = {&problem.dq, &problem.dk, &problem.dv, &problem.dbias};
+    for (const StridedTensor *gradient : gradients) {
         if (!failed(status)) status = check_device_strides(*gradient);
     }
     if (failed(status) || problem.nothing_to_write()) return status;
     memory.add(&none);
     status = call.status(memory.enter());
     if (!failed(status)) status = call.status(memory.allocate());
-    for (const StridedTensor *gradient : {&problem.dq, &problem.dk, &problem.dv}) {
-        if (!failed(status)) status = call.status(memory.copy(*gradient, *gradient, &none));
+    for (const StridedTensor *gradient : gradients) {
+        if (!failed(status) && gradient->given) status = call.status(memory.copy(*gradient, *gradient, &none));
     }
     return status;
 }
@@ -123,11 +124,9 @@ flashwright_status flashwright_gpu_backward_on_stream(const flashwright_backward
     GpuStream where;
     flashwright_status status = find_stream(stream, &device, &where);
     if (!failed(status)) status = check_backward(args, stream->backend, &problem);
-    if (!failed(status) && problem.dbias.given) {
-        status = make_status(FLASHWRIGHT_UNSUPPORTED, "dbias: expected none of a call on a stream, got one");
-    }
     if (failed(status)) return status;
     if (no_pairs(problem.forward)) return fill_zeros_on_stream(problem, *device, where);
-    return run_on_stream<StreamBackwardCall>(problem, find_backward(problem, stream->backend, stream->finite != 0),
-                                             *device, where, kernel);
+    const GpuGradientKernel *found = find_backward(problem, stream->backend, stream->finite != 0);
+    status = check_dbias(problem, found);
+    return failed(status) ? status : run_on_stream<StreamBackwardCall>(problem, found, *device, where, kernel);
 }

@@ -68,9 +68,14 @@ struct GpuStreamKernels {
                           std::int32_t bias_head, std::int32_t bias_batch, std::int32_t mask_row,
                           std::int32_t mask_head, std::int32_t mask_batch, halide_buffer_t *quantities);
 
+    // See generators/gpu/bias_gradient_gpu_generator.cpp.
+    using BiasGradient = int (*)(const void *user_context, halide_buffer_t *scores, std::int32_t rows,
+                                 std::int32_t heads, std::int32_t batches, halide_buffer_t *bias);
+
     Copy copy_f32, copy_parts_f32, copy_f16, copy_bool;
     Columns columns_of_rows, columns_of_keys;
     Terms terms;
+    BiasGradient bias_gradient;
 };
 
 struct GpuDevice {

@@ -40,7 +40,7 @@ StreamBackwardCall::StreamBackwardCall(const BackwardProblem &problem, const Gpu
 flashwright_status StreamBackwardCall::prepare() {
     flashwright_status status = ok_status();
     for (const StridedTensor *view : {&p_.q, &p_.k, &p_.v, &p_.out, &p_.lse, &problem_.dout, &problem_.dq, &problem_.dk,
-                                      &problem_.dv, &p_.bias, &p_.mask}) {
+                                      &problem_.dv, &problem_.dbias, &p_.bias, &p_.mask}) {
         if (!failed(status)) status = check_device_strides(*view);
     }
     if (!failed(status)) status = t_.prepare();
@@ -62,9 +62,12 @@ flashwright_status StreamBackwardCall::fill_ranges() {
     };
     for (std::int64_t b = 0; b < p_.batch; ++b) {
         const KeyRange range = key_range(p_, b);
-        set(key_lo_, b, range.lo_offset), set(key_hi_, b, range.hi_offset);
-        set(row_lo_, b, -range.hi_offset), set(row_hi_, b, -range.lo_offset);
-        set(row_count_, b, p_.seqlen_q), set(key_count_, b, range.key_count);
+        set(key_lo_, b, range.lo_offset);
+        set(key_hi_, b, range.hi_offset);
+        set(row_lo_, b, -range.hi_offset);
+        set(row_hi_, b, -range.lo_offset);
+        set(row_count_, b, p_.seqlen_q);
+        set(key_count_, b, range.key_count);
         set(diagonal_, b, cut_offset(p_.diagonal_of(b)));
     }
     pack_slopes(p_, alibi_slopes_);
@@ -76,8 +79,9 @@ int StreamBackwardCall::launch() {
     if (result == halide_error_code_success) result = provide();
     if (result == halide_error_code_success) result = copy_inputs();
     if (result == halide_error_code_success) result = describe();
+    if (result != halide_error_code_success) return result;
     t_.merge();
-    if (result == halide_error_code_success) result = t_.launch();
+    result = t_.launch();
     return result == halide_error_code_success ? copy_outputs() : result;
 }
 
@@ -148,17 +152,39 @@ int StreamBackwardCall::describe() {
 
 int StreamBackwardCall::copy_outputs() {
     for (int n = 0; n < t_.pass_count; ++n) {
-        const GpuGradientKernel::Pass &pass = *t_.passes[n].pass;
-        const DeviceTensor &from = t_.passes[n].result;
-        int result = halide_error_code_success;
-        if (!pass.owns_keys) result = copy_gradient(from, 0, t_.rows(), problem_.dq, &row_count_);
-        if (pass.dk) result = copy_gradient(from, 0, t_.keys(), problem_.dk, &key_count_);
-        if (result == halide_error_code_success && pass.dv) {
-            result = copy_gradient(from, pass.dk ? 1 : 0, t_.keys(), problem_.dv, &key_count_);
-        }
-        if (result != halide_error_code_success) return result;
+        if (const int result = copy_result(t_.passes[n]); result != halide_error_code_success) return result;
     }
     return halide_error_code_success;
+}
+
+int StreamBackwardCall::copy_result(const GpuBackwardTensors::Pass &of) {
+    const GpuGradientKernel::Pass &pass = *of.pass;
+    if (pass.dbias) return sum_bias_gradient(of.result);
+    if (!pass.owns_keys) return copy_gradient(of.result, 0, t_.rows(), problem_.dq, &row_count_);
+    if (pass.dk) {
+        const int result = copy_gradient(of.result, 0, t_.keys(), problem_.dk, &key_count_);
+        if (result != halide_error_code_success || !pass.dv) return result;
+    }
+    return copy_gradient(of.result, pass.dk ? 1 : 0, t_.keys(), problem_.dv, &key_count_);
+}
+
+// Axes that the bias repeats are summed.
+int StreamBackwardCall::sum_bias_gradient(const DeviceTensor &scores) {
+    const StridedTensor &bias = problem_.dbias;
+    StridedTensor pairs = scores.on_device();
+    const std::int64_t shape[] = {p_.batch, p_.heads, p_.seqlen_q, p_.seqlen_k}, keys = t_.keys();
+    const std::int64_t strides[] = {p_.heads * t_.rows() * keys, t_.rows() * keys, keys, 1};
+    std::copy_n(shape, 4, pairs.shape);
+    std::copy_n(strides, 4, pairs.strides);
+    DeviceView from(device_, context_, pairs), to(device_, context_, bias);
+    for (const DeviceView *view : {&from, &to}) {
+        if (view->error() != halide_error_code_success) return view->error();
+    }
+    const auto summed = [&](Axis axis) {
+        return static_cast<std::int32_t>(bias.shape[axis] == 1 ? pairs.shape[axis] : 1);
+    };
+    return device_.stream_kernels.bias_gradient(context_, from.buffer(), summed(kRow), summed(kHead), summed(kBatch),
+                                                to.buffer());
 }
 
 // `padded_rows` of each head lie one after the other; keys past an entry's length have a gradient of 0.

@@ -22,6 +22,8 @@ class StreamBackwardCall {
     int copy_inputs();
     int describe();
     int copy_outputs();
+    int copy_result(const GpuBackwardTensors::Pass &of);
+    int sum_bias_gradient(const DeviceTensor &scores);
     int copy_gradient(const DeviceTensor &result, std::int64_t gradient, std::int64_t padded_rows,
                       const StridedTensor &to, DeviceTensor *rows);
 

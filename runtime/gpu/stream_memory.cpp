@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <cstring>
 
+#include "device.h"
 #include "device_view.h"
 #include "status.h"
 
@@ -49,7 +50,13 @@ int StreamMemory::enter() {
     return result;
 }
 
+void StreamMemory::add(DeviceTensor *tensor) {
+    if (count_ < kTensors) tensors_[count_] = tensor;
+    ++count_;
+}
+
 int StreamMemory::allocate() {
+    if (count_ > kTensors) return halide_error_code_internal_error;
     std::size_t sent = 0, kept = 0;
     for (int n = 0; n < count_; ++n) {
         (tensors_[n]->host() != nullptr ? sent : kept) += aligned(tensors_[n]->bytes());
@@ -67,7 +74,11 @@ int StreamMemory::allocate() {
 
 int StreamMemory::send(std::size_t bytes) {
     const std::unique_ptr<char, void (*)(void *)> staged(static_cast<char *>(std::malloc(bytes)), std::free);
-    if (staged == nullptr) return halide_error_code_out_of_memory;
+    if (staged == nullptr) {
+        return static_cast<DeviceCall *>(call_)->fail(
+            make_status(FLASHWRIGHT_OUT_OF_MEMORY,
+                        "args: expected %zu bytes of host memory for what is sent to the device, got none", bytes));
+    }
     char *next = staged.get();
     for (int n = 0; n < count_; ++n) {
         if (tensors_[n]->host() == nullptr) continue;

@@ -22,9 +22,9 @@ class StreamMemory {
 
     // First of all. Results are Halide's error codes.
     int enter();
-    // To be placed; at most kTensors.
-    void add(DeviceTensor *tensor) { tensors_[count_++] = tensor; }
-    // Places what was added, and sends what those hold that have host memory.
+    // To be placed.
+    void add(DeviceTensor *tensor);
+    // Places what was added, and sends what those hold that have host memory; fails if that was more than kTensors.
     int allocate();
     // Places the tensor where the caller's already is.
     int place(DeviceTensor *tensor, const StridedTensor &view);

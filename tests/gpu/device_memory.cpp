@@ -58,6 +58,7 @@ flashwright_tensor DeviceMemory::move(const flashwright_tensor &tensor) {
                 static_cast<std::size_t>((above - below + 1) * size)};
     drive<Address *, std::size_t>("cuMemAlloc_v2", &moved.address, moved.bytes);
     drive<Address, const void *, std::size_t>("cuMemcpyHtoD_v2", moved.address, moved.host, moved.bytes);
+    drive<>("cuCtxSynchronize");  // streams that do not wait for the default one may use it
     moved_.push_back(moved);
     flashwright_tensor result = tensor;
     result.data = reinterpret_cast<char *>(moved.address) - below * size;
@@ -82,8 +83,8 @@ flashwright_forward_args DeviceMemory::arguments(Problem &problem) {
 
 flashwright_backward_args DeviceMemory::arguments(GradientProblem &problem) {
     flashwright_backward_args args = problem.args();
-    for (flashwright_tensor *tensor :
-         {&args.q, &args.k, &args.v, &args.out, &args.softmax_lse, &args.dout, &args.dq, &args.dk, &args.dv}) {
+    for (flashwright_tensor *tensor : {&args.q, &args.k, &args.v, &args.out, &args.softmax_lse, &args.dout, &args.dq,
+                                       &args.dk, &args.dv, &args.dbias}) {
         *tensor = move(*tensor);
     }
     args.score.bias = move(args.score.bias);

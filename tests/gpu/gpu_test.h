@@ -1,4 +1,4 @@
-// What the tests of GPU kernels share. The backend is OpenCL, or what FLASHWRIGHT_TEST_BACKEND names.
+// What the tests of GPU kernels share. The backend is what FLASHWRIGHT_TEST_BACKEND names, or the first that is built.
 #pragma once
 
 #include "flashwright/flashwright_gpu.h"
@@ -15,7 +15,7 @@ namespace flashwright::test {
 
 inline const char *backend() {
     const char *name = std::getenv("FLASHWRIGHT_TEST_BACKEND");
-    return name != nullptr ? name : "opencl";
+    return name != nullptr ? name : kGpuDevices[0].backend;
 }
 
 // Of the backend's kernels in a table.

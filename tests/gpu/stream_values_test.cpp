@@ -64,8 +64,20 @@ void expect_exact_on_stream(GradientProblem problem, bool finite = true) {
     EXPECT_TRUE(gradients_match(problem, exact_backward(problem.forward, problem.dout.values())));
 }
 
+GradientProblem gradient_problem(const Shape &shape, const Options &options = {}, const Layout &layout = {},
+                                 const GradientLayout &gradients = {}) {
+    return {FLASHWRIGHT_F32, shape, options, layout, gradients};
+}
+
 Options causal() {
     return options_with([](Options &o) { o.causal = true, o.align = FLASHWRIGHT_ALIGN_BOTTOM_RIGHT; });
+}
+
+// A bias and a mask whose keys do not lie next to each other.
+Options with_strides() {
+    return options_with([](Options &o) {
+        o.bias = Coverage{true, false, true, false, 4, -1}, o.mask = Coverage{false, true, true, false, 4, 2};
+    });
 }
 
 // One batch entry has no keys.
@@ -109,18 +121,22 @@ TEST_F(StreamValues, HalvesAreExact) {
     expect_exact_halves_on_stream(Problem{FLASHWRIGHT_F16, {1, 2, 1, 5, 37, 20, 11}, causal()});
     expect_exact_halves_on_stream(Problem{FLASHWRIGHT_F16, {1, 1, 1, 3, 21, 128, 100}});
     expect_exact_halves_on_stream(Problem{FLASHWRIGHT_F16, {2, 4, 2, 7, 21, 20, 11}, everything()});
+    for (const Form form : {Form::transposed, Form::channel_gap, Form::reversed}) {
+        expect_exact_halves_on_stream(
+            Problem{FLASHWRIGHT_F16, {2, 2, 1, 3, 5, 6, 7}, with_strides(), {form, form, form, form}});
+    }
 }
 
 TEST_F(StreamValues, BackwardIsExact) {
-    expect_exact_on_stream(problem_without_dbias({1, 4, 2, 5, 37, 20, 11}, causal()));
-    expect_exact_on_stream(problem_without_dbias({2, 1, 1, 7, 41, 64, 64}, lengths()));
-    expect_exact_on_stream(problem_without_dbias({1, 1, 1, 3, 21, 128, 100}));
+    expect_exact_on_stream(gradient_problem({1, 4, 2, 5, 37, 20, 11}, causal()));
+    expect_exact_on_stream(gradient_problem({2, 1, 1, 7, 41, 64, 64}, lengths()));
+    expect_exact_on_stream(gradient_problem({1, 1, 1, 3, 21, 128, 100}));
     for (const Shape &no_pairs : {Shape{1, 2, 1, 3, 0, 8, 8}, Shape{1, 2, 1, 0, 4, 8, 8}, Shape{1, 0, 1, 3, 4, 8, 8}}) {
-        expect_exact_on_stream(problem_without_dbias(no_pairs));
+        expect_exact_on_stream(gradient_problem(no_pairs));
     }
     for (const Form form : {Form::transposed, Form::reversed}) {
-        expect_exact_on_stream(problem_without_dbias(
-            {2, 2, 1, 3, 5, 6, 7}, {}, {form, form, form, form, Place::margins, 2}, {form, form, form, form}));
+        expect_exact_on_stream(gradient_problem({2, 2, 1, 3, 5, 6, 7}, {}, {form, form, form, form, Place::margins, 2},
+                                                {form, form, form, form}));
     }
 }
 
@@ -128,12 +144,45 @@ TEST_F(StreamValues, EveryTermIsTaken) {
     for (const bool finite : {true, false}) {
         expect_exact_on_stream(Problem(FLASHWRIGHT_F32, {2, 4, 2, 7, 21, 20, 11}, everything()), finite);
     }
-    expect_exact_on_stream(problem_without_dbias({2, 4, 2, 7, 21, 20, 11}, everything()), false);
+    expect_exact_on_stream(gradient_problem({2, 4, 2, 7, 21, 20, 11}, everything()), false);
     const Options broadcast = options_with([](Options &o) {
         o.bias = Coverage{false, true, false}, o.mask = Coverage{true, false, true}, o.alibi = true;
     });
     expect_exact_on_stream(Problem(FLASHWRIGHT_F32, {2, 2, 1, 5, 19, 6, 7}, broadcast));
-    expect_exact_on_stream(problem_without_dbias({2, 2, 1, 5, 19, 6, 7}, broadcast));
+    expect_exact_on_stream(Problem(FLASHWRIGHT_F32, {2, 2, 1, 5, 19, 6, 7}, with_strides()));
+    expect_exact_on_stream(gradient_problem({2, 2, 1, 5, 19, 6, 7}, broadcast));
+}
+
+// Where the caller does not say that all is finite.
+TEST_F(StreamValues, HiddenKeysMayHoldAnything) {
+    constexpr std::int64_t kKeys = 21, kNobodys = 13;
+    for (const double garbage : {std::nan(""), HUGE_VAL}) {
+        GradientProblem problem =
+            gradient_problem({1, 2, 1, 7, kKeys, 8, 8}, options_with([](Options &o) { o.mask = Coverage{}; }));
+        problem.forward.mask.assign([](std::int64_t n) { return n % kKeys != kNobodys; });
+        for (Tensor *tensor : {&problem.forward.k, &problem.forward.v}) {
+            for (std::int64_t c = 0; c < 8; c++) tensor->set({0, 0, kNobodys, c}, garbage);
+        }
+        expect_exact_on_stream(problem.forward, false);
+        expect_exact_on_stream(problem, false);
+    }
+}
+
+// Over every set of axes that the bias repeats, with more keys and rows than a thread block has.
+TEST_F(StreamValues, BiasGradientsOfEveryShape) {
+    for (int repeated = 0; repeated < 8; repeated++) {
+        Options options = repeated % 2 == 0 ? causal() : Options{};
+        options.bias = Coverage{(repeated & 1) == 0, (repeated & 2) == 0, (repeated & 4) == 0};
+        options.bias_hides = true;
+        GradientProblem problem = gradient_problem({2, 2, 1, 9, 35, 6, 7}, options);
+        const std::vector<std::int64_t> shape = problem.dbias.shape();
+        const Form form = repeated % 3 == 0 ? Form::reversed : Form::transposed;
+        problem.dbias = Tensor(FLASHWRIGHT_F32, shape, strides_of(form, shape));
+        expect_exact_on_stream(problem);
+    }
+    Options fewer_axes;
+    fewer_axes.bias = Coverage{false, false, false, false, 1};
+    expect_exact_on_stream(gradient_problem({3, 2, 1, 5, 9, 100, 100}, fewer_axes));
 }
 
 // Tensors are filled between calls, which run on host memory, device memory and the CPU in turn.

@@ -92,9 +92,9 @@ FLASHWRIGHT_API flashwright_status flashwright_gpu_forward_on_stream(const flash
 /**
  * flashwright_gpu_backward on tensors in device memory, in the order of a stream.
  *
- * What flashwright_gpu_forward_on_stream says holds here, too: out, dout, dq, dk and dv are in device memory as well.
- * A dbias is FLASHWRIGHT_UNSUPPORTED. All inputs are copied on the device into the kernels' layout, and all gradients
- * out of it.
+ * What flashwright_gpu_forward_on_stream says holds here, too: out, dout, dq, dk, dv and dbias are in device memory as
+ * well. All inputs are copied on the device into the kernels' layout, and all gradients out of it. For a dbias the
+ * working memory holds the gradients of all scores, as flashwright_gpu_backward says.
  * @param args As for flashwright_gpu_backward.
  * @param stream Where it runs.
  * @param[out] kernel On success the name of the attention kernel that was enqueued; may be NULL, and is left alone

@@ -9,13 +9,13 @@
 namespace flashwright {
 
 /// Whether a device can be used here.
-/// @param backend "opencl" or "cuda".
+/// @param backend "opencl" or "cuda"; "vulkan" in a build that has it.
 /// @return FLASHWRIGHT_DEVICE_ERROR with a message that says why not.
 FLASHWRIGHT_LOCAL inline Status gpu_available(const char *backend) { return flashwright_gpu_available(backend); }
 
 /// As forward, on a GPU, for float alone; flashwright_gpu_forward says what else a GPU kernel does not take, and takes
 /// FLASHWRIGHT_F16.
-/// @param backend "opencl" or "cuda".
+/// @param backend "opencl" or "cuda"; "vulkan" in a build that has it.
 /// @param q [batch, heads, seqlen_q, head_dim], in host memory as all others.
 /// @param k [batch, heads_kv, seqlen_k, head_dim].
 /// @param v [batch, heads_kv, seqlen_k, head_dim_v].
@@ -31,7 +31,7 @@ FLASHWRIGHT_LOCAL inline Status gpu_forward(const char *backend, const ConstTens
 }
 
 /// As backward, on a GPU, for float alone; flashwright_gpu_backward says what else a GPU kernel does not take.
-/// @param backend "opencl" or "cuda".
+/// @param backend "opencl" or "cuda"; "vulkan" in a build that has it.
 /// @param q [batch, heads, seqlen_q, head_dim], in host memory as all others.
 /// @param k [batch, heads_kv, seqlen_k, head_dim].
 /// @param v [batch, heads_kv, seqlen_k, head_dim_v].
@@ -75,7 +75,7 @@ FLASHWRIGHT_LOCAL inline Status gpu_forward(const flashwright_gpu_stream &stream
 /// @param out What forward wrote, [batch, heads, seqlen_q, head_dim_v].
 /// @param softmax_lse What forward wrote, [batch, heads, seqlen_q].
 /// @param dout The gradient of out, in its shape.
-/// @param[out] gradients Overwritten, not added to; dbias empty.
+/// @param[out] gradients Overwritten, not added to; dbias may be empty.
 /// @param options What forward was given; bias and mask in device memory, key lengths and slopes in host memory.
 /// @return As flashwright_gpu_backward_on_stream.
 FLASHWRIGHT_LOCAL inline Status gpu_backward(const flashwright_gpu_stream &stream, const ConstTensorView &q,

@@ -19,6 +19,7 @@ struct Call {
     std::string kernel = {};               // of a launch
     std::vector<std::uint64_t> args = {};  // of a launch, as bits
     std::thread::id thread = std::this_thread::get_id();
+    bool failed = false;  // as a test wanted
 };
 
 // The one that is being captured into a graph.

@@ -3,13 +3,13 @@
 
     forward.py FOLDER_OF_THE_GPU_KERNELS CONFIGURATION
 
-All of them, of f32 and f16, over grouped heads with tails on every axis and a diagonal from the bottom right; those with terms over all terms,
+Every exponential is the processor's but that of the soft cap. All kernels, of f32 and f16, over grouped heads with tails on every axis and a diagonal from the bottom right; those with terms over all terms,
 careful ones with a value of NaN that is hidden. ex2.approx is as wrong as it may be, in another way in each head. Needs NumPy.
 """
 import sys
 from functools import partial
 
-from host import entries, lay_out, np, padded, parameters_of, read
+from host import entries, lay_out, np, padded, parameters_of, read, source_of
 from interpreter import Block, exp2
 
 HEADS, HEADS_KV, SEQLEN_Q, SEQLEN_K = 4, 2, 37, 85  # the first row sees some blocks of keys whole
@@ -23,6 +23,7 @@ DTYPES = {"f32": np.float32, "f16": np.float16}
 # PTX ISA: ex2.approx.ftz.f32 has a relative error of at most 2^-22.5, and is 1 at 0. The CUDA C++ Programming Guide allows exp2f,
 # which is made of it, 2 units in the last place.
 POWER_ERROR = 2.0 ** -22
+POLYNOMIAL = "0f4B40007F"  # 1.5 2^23 + 127, by which generators/scalar_math.cpp rounds the exponent
 ANY = np.random.default_rng(2)
 POWER_ERRORS = [lambda x: 1, lambda x: -1, lambda x: ANY.choice([-1, 1], x.shape), lambda x: ANY.uniform(-1, 1, x.shape)]
 
@@ -130,10 +131,23 @@ def check(name, entry, head_dim, run_kernel):
     return of_out < TOLERANCE + (HALF_STEP if problem.dtype == np.float16 else 0) and of_lse < TOLERANCE
 
 
+def exponentials_are_of_the_processor(name, entry):
+    """A weight for each pair of a block, and two factors of the state, once for each way of taking a block. The soft cap's are polynomials."""
+    ptx = source_of(name)
+    ways, rows, keys = (3 if entry["finite_values"] else 1), entry["tiles"]["rows"], entry["tiles"]["block_k"]
+    found = ptx.count("ex2.approx.ftz.f32"), ptx.count(POLYNOMIAL)
+    expected = ways * rows * (keys + 2), ways * rows * keys * ("softcap" in entry["terms"])
+    if found != expected:
+        print(f"{name}: expected {expected} ex2.approx and polynomials, got {found}")
+    return found == expected
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    results = [check(*kernel, partial(run, *read(kernel[0]))) for kernel in entries("forward")]
+    kernels = list(entries("forward"))
+    results = [check(*kernel, partial(run, *read(kernel[0]))) for kernel in kernels]
+    results += [exponentials_are_of_the_processor(name, entry) for name, entry, _ in kernels]
     sys.exit(0 if results and all(results) else "FAILED")
 
 

@@ -1,5 +1,5 @@
-"""What the host's side of a kernel is, for the scripts that interpret PTX: FOLDER_OF_THE_GPU_KERNELS and CONFIGURATION are
-their arguments.
+"""What the host's side of a kernel is, for the scripts that run kernels without our library: forward.py and backward.py, whose
+arguments are FOLDER_OF_THE_GPU_KERNELS and CONFIGURATION, and wgsl.py, which has no CONFIGURATION.
 """
 import json
 import re
@@ -28,11 +28,13 @@ def entries(op):
             yield "_".join(name), entry, entry["head_dim"]
 
 
+def source_of(name):
+    return (Path(sys.argv[1]) / f"{name}.device_code").read_text(encoding="ascii").rstrip("\0")
+
+
 def read(name):
     """The kernel, and the names of what the host passes to it."""
-    folder = Path(sys.argv[1])
-    return (Kernel((folder / f"{name}.device_code").read_text(encoding="ascii").rstrip("\0")),
-            parameter_names((folder / f"{name}.stmt").read_text(errors="ignore")))
+    return Kernel(source_of(name)), parameter_names((Path(sys.argv[1]) / f"{name}.stmt").read_text(errors="ignore"))
 
 
 def parameters_of(names, values):

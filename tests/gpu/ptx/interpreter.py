@@ -14,7 +14,7 @@ LOGIC = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not
 ARITHMETIC = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum, "neg": np.negative,
               "rem": np.fmod, "abs": np.abs, "rcp": np.reciprocal, "div": lambda x, y: x / y if x.dtype == np.float32 else np.trunc(x / y), "fma": lambda x, y, z: x.astype(np.float64) * y + z, "mad": lambda x, y, z: x * y + z,
               "shl": np.left_shift, "shr": np.right_shift}
-TYPES = {"f16": np.float16, "b16": np.uint16, "f32": np.float32, "s32": np.int32, "u32": np.uint32, "b32": np.uint32, "s64": np.int64, "u64": np.uint64, "b64": np.uint64}
+TYPES = {"f16": np.float16, "b16": np.uint16, "f32": np.float32, "f64": np.float64, "s32": np.int32, "u32": np.uint32, "b32": np.uint32, "s64": np.int64, "u64": np.uint64, "b64": np.uint64}
 HALF = {"b32": "b16", "b64": "b32"}
 REGISTER = {1: np.bool_, 2: np.uint16, 4: np.uint32, 8: np.uint64}  # by bytes
 WARP = 32
@@ -99,6 +99,8 @@ class Block:
             value = np.stack(halves, axis=-1).view(TYPES[kind])[:, 0]
         elif operand.startswith("0f"):
             value = np.full(self.threads, int(operand[2:], 16), np.uint32)
+        elif operand.startswith("0d"):
+            value = np.full(self.threads, int(operand[2:], 16), np.uint64)
         else:
             value = np.full(self.threads, int(operand, 0)).astype(np.bool_ if kind == "pred" else TYPES[kind])
         return value if kind == "pred" else value.view(TYPES[kind])

@@ -1,6 +1,8 @@
 // What calls on tensors in host memory ask of the driver.
 #include "stream_test.h"
 
+#include <cstdlib>
+
 namespace flashwright::test {
 namespace {
 
@@ -58,7 +60,7 @@ TEST_F(HostMemory, EveryCallCopiesItsTensorsThereAndBack) {
 }
 
 TEST_F(HostMemory, DoesNotGrow) {
-    GradientProblem problem = problem_without_dbias(kShape, everything());
+    GradientProblem problem(FLASHWRIGHT_F32, kShape, everything());
     for (const auto operation : {forward, backward}) {
         ASSERT_TRUE(is_ok(operation(problem, kAll)));
         const std::size_t allocations = fake_cuda::living_allocations(), modules = fake_cuda::living_modules();
@@ -68,6 +70,15 @@ TEST_F(HostMemory, DoesNotGrow) {
     }
 }
 
+// Halide's settings for one backend are no business of a build without it.
+TEST_F(HostMemory, SetsTheEnvironmentOfItsBackendsAlone) {
+    Problem problem(FLASHWRIGHT_F32, kShape);
+    const flashwright_forward_args args = problem.args();
+    ASSERT_TRUE(is_ok(flashwright_gpu_forward(&args, "cuda", nullptr)));
+    EXPECT_NE(std::getenv("HL_CUDA_JIT_MAX_REGISTERS"), nullptr);
+    EXPECT_EQ(std::getenv("HL_VK_ALLOC_CONFIG") != nullptr, is_built("vulkan"));
+}
+
 // Outputs are written when all has come back. Halide looks at no error of letting kernels and memory go, and where a
 // context cannot become current it does neither.
 TEST_F(HostMemory, EveryFailureOfTheDriverBecomesAStatus) {
@@ -75,7 +86,7 @@ TEST_F(HostMemory, EveryFailureOfTheDriverBecomesAStatus) {
         int failures = 0;
         for (bool failed = true; failed; ++failures) {
             SCOPED_TRACE("call " + std::to_string(failures));
-            GradientProblem problem = problem_without_dbias(kShape, everything());
+            GradientProblem problem(FLASHWRIGHT_F32, kShape, everything());
             const flashwright_status status = operation(problem, failures);
             failed = !fake_cuda::failure_pending();
             if (status.code == FLASHWRIGHT_OK) continue;

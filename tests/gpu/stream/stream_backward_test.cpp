@@ -14,7 +14,7 @@ TEST_F(StreamBackward, EnqueuesAndSendsNoTensor) {
     const Context context;
     const flashwright_gpu_stream stream = on(context);
     for (const bool with_terms : {true, false}) {
-        GradientProblem problem = problem_without_dbias(kShape, with_terms ? everything() : Options{});
+        GradientProblem problem(FLASHWRIGHT_F32, kShape, with_terms ? everything() : Options{});
         DeviceMemory memory;
         const flashwright_backward_args args = memory.arguments(problem);
         fake_cuda::reset();
@@ -23,8 +23,8 @@ TEST_F(StreamBackward, EnqueuesAndSendsNoTensor) {
         EXPECT_STREQ(kernel,
                      with_terms ? "backward_softcap_alibi_bias_mask_f32_cuda_d64_careful" : "backward_f32_cuda_d32");
         if (with_terms) {
-            // q, dout, k, v, bias, mask; their columns, terms; two passes; dq, dk, dv.
-            expect_enqueued_alone(context, 7, 14);
+            // q, dout, k, v, bias, mask; their columns, terms; three passes; dq, dk, dv, dbias.
+            expect_enqueued_alone(context, 9, 16);
         } else {
             EXPECT_EQ(calls_of("cuLaunchKernel").size(), 11U);
         }
@@ -38,7 +38,6 @@ TEST_F(StreamBackward, RefusalsNameWhatWasExpected) {
     GradientProblem problem(FLASHWRIGHT_F32, kShape, everything());
     const auto expect_refused = [&](flashwright_code code, const std::vector<std::string> &parts, const auto &change) {
         flashwright_backward_args args = problem.args();
-        args.dbias = {};
         flashwright_gpu_stream stream = on(context);
         change(args, stream);
         problem.poison_outputs();
@@ -47,23 +46,24 @@ TEST_F(StreamBackward, RefusalsNameWhatWasExpected) {
         EXPECT_TRUE(fake_cuda::calls().empty());
         EXPECT_TRUE(problem.outputs_untouched());
     };
-    expect_refused(FLASHWRIGHT_UNSUPPORTED, {"backend", "device memory", "opencl"},
+    expect_refused(FLASHWRIGHT_UNSUPPORTED, refusal_of_opencl(),
                    [](auto &, auto &stream) { stream.backend = "opencl"; });
-    expect_refused(FLASHWRIGHT_UNSUPPORTED, {"dbias", "none"},
-                   [&](auto &args, auto &) { args.dbias = problem.args().dbias; });
     expect_refused(FLASHWRIGHT_UNSUPPORTED, {"dk", "2^31", "stride 1073741824"},
                    [](auto &args, auto &) { args.dk.strides[0] = std::int64_t{1} << 30; });
+    expect_refused(FLASHWRIGHT_UNSUPPORTED, {"dbias", "2^31", "stride -1073741824"},
+                   [](auto &args, auto &) { args.dbias.strides[0] = -(std::int64_t{1} << 30); });
     expect_refused(FLASHWRIGHT_INVALID_ARGUMENT, {"dout", "NULL"},
                    [](auto &args, auto &) { args.dout.data = nullptr; });
 }
 
 TEST_F(StreamBackward, EveryFailureOfTheDriverBecomesAStatus) {
-    expect_every_failure_is_a_status(14, [](const flashwright_gpu_stream &stream, DeviceMemory &memory) {
-        const auto problem = std::make_shared<GradientProblem>(problem_without_dbias(kShape, everything()));
+    expect_every_failure_is_a_status(16, [](const flashwright_gpu_stream &stream, DeviceMemory &memory) {
+        const auto problem = std::make_shared<GradientProblem>(FLASHWRIGHT_F32, kShape, everything());
         const flashwright_backward_args args = memory.arguments(*problem);
-        return [args, stream, problem] {  // which args point into
+        const auto call = [args, stream, problem] {  // which args point into
             return flashwright_gpu_backward_on_stream(&args, &stream, nullptr);
         };
+        return StreamCall{call, {args.dq.data, args.dk.data, args.dv.data, args.dbias.data}};
     });
 }
 

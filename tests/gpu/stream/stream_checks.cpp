@@ -1,5 +1,6 @@
 #include "stream_checks.h"
 
+#include <algorithm>
 #include <map>
 
 namespace flashwright::test {
@@ -10,6 +11,21 @@ struct Outcome {
     bool failed, unseen;
 };
 
+// Of the launches since the last reset that did not fail.
+void expect_outputs_last(const std::vector<const void *> &outputs, int launches) {
+    std::size_t written = 0, others = 0;
+    for (const fake_cuda::Call &launch : calls_of("cuLaunchKernel")) {
+        const bool writes = std::any_of(outputs.begin(), outputs.end(),
+                                        [&](const void *output) { return has_argument(launch, output); });
+        if (!launch.failed) ++(writes ? written : others);
+    }
+    const std::size_t all = static_cast<std::size_t>(launches);
+    EXPECT_TRUE(written == 0 || others == all - outputs.size()) << "an output was written before all was enqueued";
+    if (written + others == all) {
+        EXPECT_EQ(written, outputs.size());
+    }
+}
+
 Outcome run_with_failure(
     int skipped, int error, int launches,
     const std::function<StreamCall(const flashwright_gpu_stream &stream, DeviceMemory &memory)> &prepare) {
@@ -19,9 +35,10 @@ Outcome run_with_failure(
     const std::size_t before = fake_cuda::living_allocations();
     fake_cuda::reset();
     fake_cuda::fail_after(skipped, error);
-    const flashwright_status status = call();
+    const flashwright_status status = call.run();
     const bool failed = !fake_cuda::failure_pending(), done = status.code == FLASHWRIGHT_OK;
     const std::size_t launched = calls_of("cuLaunchKernel").size();
+    expect_outputs_last(call.outputs, launches);
     fake_cuda::reset();
     EXPECT_EQ(fake_cuda::context_depth(), 1U);
     EXPECT_EQ(fake_cuda::living_allocations(), before);

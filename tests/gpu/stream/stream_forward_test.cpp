@@ -14,10 +14,6 @@ std::vector<std::string> kernels_launched() {
     return names;
 }
 
-bool has_argument(const fake_cuda::Call &call, const void *address) {
-    return std::count(call.args.begin(), call.args.end(), reinterpret_cast<std::uint64_t>(address)) == 1;
-}
-
 }  // namespace
 
 class StreamForward : public StreamTest {};
@@ -120,7 +116,7 @@ TEST_F(StreamForward, RefusalsNameWhatWasExpected) {
         EXPECT_TRUE(fake_cuda::calls().empty());
         EXPECT_TRUE(problem.outputs_untouched());
     };
-    expect_refused(FLASHWRIGHT_UNSUPPORTED, {"backend", "device memory", "opencl"},
+    expect_refused(FLASHWRIGHT_UNSUPPORTED, refusal_of_opencl(),
                    [](auto &, auto &stream) { stream.backend = "opencl"; });
     expect_refused(FLASHWRIGHT_INVALID_ARGUMENT, {"backend", "NULL"},
                    [](auto &, auto &stream) { stream.backend = nullptr; });
@@ -187,7 +183,7 @@ TEST_F(StreamForward, NoGraphIsCaptured) {
     const flashwright_gpu_stream stream = on(context, fake_cuda::kCapturedStream);
     fake_cuda::reset();
     expect_message(flashwright_gpu_forward_on_stream(&args, &stream, nullptr), FLASHWRIGHT_DEVICE_ERROR,
-                   {"stream", "captured"});
+                   {"stream: expected", "captured", "got"});
     EXPECT_EQ(fake_cuda::calls().size(), 2U);
     EXPECT_EQ(fake_cuda::context_depth(), 1U);
 }
@@ -208,9 +204,10 @@ TEST_F(StreamForward, EveryFailureOfTheDriverBecomesAStatus) {
     expect_every_failure_is_a_status(8, [](const flashwright_gpu_stream &stream, DeviceMemory &memory) {
         const auto problem = std::make_shared<Problem>(FLASHWRIGHT_F32, kShape, everything());
         const flashwright_forward_args args = memory.arguments(*problem);
-        return [args, stream, problem] {  // which args point into
+        const auto call = [args, stream, problem] {  // which args point into
             return flashwright_gpu_forward_on_stream(&args, &stream, nullptr);
         };
+        return StreamCall{call, {args.out.data, args.softmax_lse.data}};
     });
 }
 

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,20 @@ inline std::vector<fake_cuda::Call> calls_of(const std::string &function) {
 
 inline flashwright_gpu_stream on(const Context &context, void *stream = kStream, bool finite = true) {
     return {"cuda", context.handle(), stream, finite ? 1 : 0};
+}
+
+inline bool has_argument(const fake_cuda::Call &launch, const void *address) {
+    return std::count(launch.args.begin(), launch.args.end(), reinterpret_cast<std::uint64_t>(address)) == 1;
+}
+
+// By the message that names all backends, as asking for one loads its driver.
+inline bool is_built(const char *backend) {
+    return std::strstr(flashwright_gpu_available("none").message, backend) != nullptr;
+}
+
+// What is said of OpenCL, which takes no streams, and may not be built.
+inline std::vector<std::string> refusal_of_opencl() {
+    return {"backend", is_built("opencl") ? "device memory" : "is built", "cuda", "got 'opencl'"};
 }
 
 // Each test begins and ends without anything on the device.
