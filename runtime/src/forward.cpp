@@ -91,10 +91,11 @@ class ForwardCall {
         const double slope = alibi_slope(task.head);
         const int careful = hidden_values_matter(task, kv_head, keys.key_count) ? 1 : 0;
 
-        for (std::int64_t tile = task.tile_begin; tile < task.tile_end; ++tile) {
-            const std::int64_t block_q = usual_.kernel.tiles.block_q, row = tile * block_q;
-            const std::int64_t rows = std::min(block_q, problem_.seqlen_q - row);
-            const TileKernel &by = rows < block_q ? last_ : usual_;
+        const std::int64_t block_q = usual_.kernel.tiles.block_q;
+        const std::int64_t end = std::min(task.tile_end * block_q, problem_.seqlen_q);
+        for (std::int64_t row = task.tile_begin * block_q, rows; row < end; row += rows) {
+            const TileKernel &by = end - row < block_q ? last_ : usual_;
+            rows = std::min<std::int64_t>(by.kernel.tiles.block_q, end - row);
             const TilePlan plan = plan_tile(keys, row, rows, by.blocks);
             if (is_part && plan.empty()) {
                 see_nothing(task, row, rows);

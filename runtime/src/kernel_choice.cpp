@@ -110,11 +110,9 @@ std::int64_t tiles_of(const Kernel &kernel, std::int64_t rows) {
     return (rows + kernel.tiles.block_q - 1) / kernel.tiles.block_q;
 }
 
-enum class Tiles { one, any };
-
-// Of the usual kernel's ISA, the one that takes `rows` at the least cost, in one tile or in any number of them; of
-// equals the one with the fewest terms, then with the fewest and smallest tiles.
-const Kernel &cheapest_kernel(const KernelRequest &request, const Kernel &usual, std::int64_t rows, Tiles tiles) {
+// Of the usual kernel's ISA, the one that takes `rows` at the least cost; of equals the one with the fewest terms, then
+// with the fewest and smallest tiles.
+const Kernel &cheapest_kernel(const KernelRequest &request, const Kernel &usual, std::int64_t rows) {
     const auto rank = [&](const Kernel &kernel) {
         return std::make_tuple(row_cost(kernel, rows), __builtin_popcount(kernel.terms), tiles_of(kernel, rows),
                                kernel.tiles.block_q);
@@ -124,8 +122,7 @@ const Kernel &cheapest_kernel(const KernelRequest &request, const Kernel &usual,
         const Kernel &kernel = kKernels[i];
         const bool fits = concerns(kernel, request) && !kernel.portable && std::strcmp(kernel.isa, usual.isa) == 0 &&
                           obstacle_to(kernel, request) == nullptr;
-        const bool holds = tiles == Tiles::any || tiles_of(kernel, rows) <= 1;
-        if (fits && holds && rank(kernel) < rank(*best)) best = &kernel;
+        if (fits && rank(kernel) < rank(*best)) best = &kernel;
     }
     return *best;
 }
@@ -139,7 +136,7 @@ KernelChoice choose_in_isa(const KernelRequest &request, const char *isa_name) {
         choice.last_index = choice.index;
         if (request.op != Op::forward) return choice;
         if (request.seqlen_q < kKernels[choice.index].tiles.block_q) {
-            choice.index = index_of(cheapest_kernel(request, kKernels[choice.index], request.seqlen_q, Tiles::any));
+            choice.index = index_of(cheapest_kernel(request, kKernels[choice.index], request.seqlen_q));
         }
         choice.last_index = index_of(left_over_kernel(request, kKernels[choice.index]));
         return choice;
@@ -284,13 +281,13 @@ const char *obstacle_to(const Kernel &kernel, const KernelRequest &request) {
 
 double row_cost(const Kernel &kernel, std::int64_t rows) {
     const CpuSimdTiles &tiles = kernel.tiles;
-    const double each = !few_rows(tiles) ? 1.0 : tiles.block_q == 1 ? std::min(4, tiles.tile_d) : 1.5;
+    const double each = !few_rows(tiles) ? 1.0 : tiles.block_q == 1 ? std::min(4, tiles.tile_d) : 1.75;
     return static_cast<double>(tiles_of(kernel, rows) * tiles.block_q) * each;
 }
 
 const Kernel &left_over_kernel(const KernelRequest &request, const Kernel &usual) {
     const std::int64_t rows = request.seqlen_q % usual.tiles.block_q;
-    return rows == 0 ? usual : cheapest_kernel(request, usual, rows, Tiles::one);
+    return rows == 0 ? usual : cheapest_kernel(request, usual, rows);
 }
 
 flashwright_status choose_kernel(const KernelRequest &request, const flashwright_execution &execution,
