@@ -26,7 +26,12 @@ void fill_zeros(const BackwardProblem &problem) {
         if (!gradient->given) continue;
         for (std::int64_t b = 0; b < gradient->shape[kBatch]; ++b) {
             for (std::int64_t h = 0; h < gradient->shape[kHead]; ++h) {
-                fill_zero(HeadMatrix<float>(*gradient, b, h), 0, gradient->shape[kRow]);
+                with_element_type(problem.forward.dtype, [&](auto element) {
+                    const HeadMatrix<decltype(element)> matrix(*gradient, b, h);
+                    for (std::int64_t i = 0; i < gradient->shape[kRow]; ++i) {
+                        for (std::int64_t c = 0; c < matrix.channels; ++c) matrix.row(i)[c * matrix.channel_stride] = 0;
+                    }
+                });
             }
         }
     }
@@ -124,6 +129,10 @@ flashwright_status flashwright_gpu_backward_on_stream(const flashwright_backward
     GpuStream where;
     flashwright_status status = find_stream(stream, &device, &where);
     if (!failed(status)) status = check_backward(args, stream->backend, &problem);
+    if (!failed(status) && problem.forward.dtype != FLASHWRIGHT_F32) {
+        status = make_status(FLASHWRIGHT_UNSUPPORTED, "q: expected dtype f32 of backward on a stream, got %s",
+                             dtype_name(problem.forward.dtype));
+    }
     if (failed(status)) return status;
     if (no_pairs(problem.forward)) return fill_zeros_on_stream(problem, *device, where);
     const GpuGradientKernel *found = find_backward(problem, stream->backend, stream->finite != 0);
