@@ -129,10 +129,6 @@ flashwright_status flashwright_gpu_backward_on_stream(const flashwright_backward
     GpuStream where;
     flashwright_status status = find_stream(stream, &device, &where);
     if (!failed(status)) status = check_backward(args, stream->backend, &problem);
-    if (!failed(status) && problem.forward.dtype != FLASHWRIGHT_F32) {
-        status = make_status(FLASHWRIGHT_UNSUPPORTED, "q: expected dtype f32 of backward on a stream, got %s",
-                             dtype_name(problem.forward.dtype));
-    }
     if (failed(status)) return status;
     if (no_pairs(problem.forward)) return fill_zeros_on_stream(problem, *device, where);
     const GpuGradientKernel *found = find_backward(problem, stream->backend, stream->finite != 0);
