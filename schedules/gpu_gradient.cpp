@@ -1,12 +1,19 @@
 #include "gpu_gradient.h"
 
+#include "gpu.h"
+
+#include <algorithm>
+
 namespace flashwright {
 
 using namespace Halide;
 
 namespace {
 
-constexpr int kVector = 4;  // elements of the widest load
+constexpr int kVector = 4;  // elements of f32 of the widest load
+
+// Of `tile` channels the most that one load brings.
+int lanes_of(const Type &stored, int tile) { return std::min(gpu_load_lanes(stored), tile); }
 
 // Values of one thread, in registers: every loop that indexes them is unrolled.
 void keep_in_registers(Func f, const LoopLevel &level, const std::vector<Var> &unrolled) {
@@ -28,22 +35,25 @@ struct Sides {
 };
 
 // A product over channels for every pair; `streamed` is its operand of the other side.
-void schedule_pairs_product(Func product, Func streamed, const RVar &d, const Sides &sides, const GpuTiles &tiles) {
+void schedule_pairs_product(Func product, const GradientPass &pass, const RVar &d, const Sides &sides,
+                            const GpuTiles &tiles) {
     RVar d_tile("d_tile"), d_in("d_in");
     product.update().split(d, d_tile, d_in, tiles.tile_d).reorder(sides.own, d_in, sides.other, d_tile).unroll(d_in);
+    Func streamed = pass.owns_keys ? pass.queries : pass.keys;
     Func loaded = streamed.in(product);
     const Var channel = loaded.args()[0];
     loaded.compute_at(product, sides.other).store_in(MemoryType::Register).bound_extent(channel, tiles.tile_d);
-    loaded.vectorize(channel, kVector).unroll(channel);
+    loaded.vectorize(channel, lanes_of(pass.stored, tiles.tile_d)).unroll(channel);
 }
 
 // A product over the rows of a block.
-void schedule_sum(Func product, const LoopLevel &level, const RVar &over, const Sides &sides, const GpuTiles &tiles) {
+void schedule_sum(Func product, const LoopLevel &level, const RVar &over, const Sides &sides, int lanes,
+                  const GpuTiles &tiles) {
     const Var channel = product.args()[0], section = product.args()[2];
     keep_in_registers(product, level, {sides.own});
     product.bound_extent(channel, tiles.tile_v).bound_extent(sides.own, tiles.rows).bound_extent(section, 1);
-    product.vectorize(channel, kVector).unroll(channel);
-    product.update().reorder(sides.own, channel, over).vectorize(channel, kVector).unroll(channel).unroll(over);
+    product.vectorize(channel, lanes).unroll(channel);
+    product.update().reorder(sides.own, channel, over).vectorize(channel, lanes).unroll(channel).unroll(over);
 }
 
 // What is computed for every pair of a block, and on the way to it.
@@ -62,9 +72,8 @@ void schedule_pairs(GradientPass &pass, const LoopLevel &at_block, const Sides &
         keep_in_registers(f, at_block, {sides.own, sides.other});
         f.bound_extent(sides.own, tiles.rows).bound(sides.other, 0, tiles.block_k).bound_extent(way.section, 1);
     }
-    const Func streamed = pass.owns_keys ? pass.queries : pass.keys;
-    schedule_pairs_product(way.dots, streamed, way.over_head_dim, sides, tiles);
-    schedule_pairs_product(way.dprobabilities, streamed, way.over_head_dim_v, sides, tiles);
+    schedule_pairs_product(way.dots, pass, way.over_head_dim, sides, tiles);
+    schedule_pairs_product(way.dprobabilities, pass, way.over_head_dim_v, sides, tiles);
 }
 
 Sides sides_of(const GradientPass &pass) {
@@ -83,11 +92,12 @@ void schedule_blocks(GradientPass &pass, const GpuTiles &tiles) {
 
     schedule_pairs(pass, LoopLevel(pass.sums, pass.blocks.x), sides, tiles);
     const LoopLevel at_channels(pass.sums, channel_tile);
+    const int lanes = lanes_of(pass.stored, tiles.tile_v);
     if (pass.owns_keys) {
-        schedule_sum(way.dk, at_channels, way.over_rows, sides, tiles);
-        schedule_sum(way.dv, at_channels, way.over_rows, sides, tiles);
+        schedule_sum(way.dk, at_channels, way.over_rows, sides, lanes, tiles);
+        schedule_sum(way.dv, at_channels, way.over_rows, sides, lanes, tiles);
     } else {
-        schedule_sum(way.dq, at_channels, way.over_keys, sides, tiles);
+        schedule_sum(way.dq, at_channels, way.over_keys, sides, lanes, tiles);
     }
 }
 
@@ -113,8 +123,13 @@ void schedule_gradient_gpu(GradientPass &pass, Func output, const GpuTiles &tile
     output.split(row, strip, row_in, tiles.rows, TailStrategy::RoundUp);
     output.split(strip, tile, thread, tiles.threads, TailStrategy::RoundUp);
     output.reorder(channel, gradient, row_in, thread, tile, group).gpu_blocks(tile, group).gpu_threads(thread);
-    // Stored one by one: were the sums read by vectors, LLVM would keep them in pairs of registers and copy them.
-    output.bound(gradient, 0, pass.gradients.outputs()).unroll(channel);
+    // Of f32 stored one by one: were the sums read by vectors, LLVM would keep them in pairs of registers and copy
+    // them.
+    output.bound(gradient, 0, pass.gradients.outputs());
+    if (pass.stored != Float(32)) {
+        output.vectorize(channel, gpu_load_lanes(pass.stored));
+    }
+    output.unroll(channel);
     output.unroll(gradient).unroll(row_in).never_partition_all();
 
     for (Func f : {pass.sums, pass.gradients}) {

@@ -17,8 +17,9 @@ namespace flashwright {
 
 struct GradientPass {
     bool owns_keys;  // else query rows
-    // (channel, row): Q, dO and what belongs to the row; (channel, key): K, V, likewise. head_dim channels each.
+    // (channel, row): Q and dO; (channel, key): K and V. head_dim channels each.
     Halide::Func queries, keys;
+    Halide::Type stored;  // the type of their elements in memory
     GradientTile way;
     std::vector<Halide::Func> of_own_rows;  // (row, block): computed once a block
     Halide::RDom blocks;                    // x is the block of a head

@@ -1,5 +1,6 @@
 #include "../../schedules/gpu_gradient.h"
 #include "../attention_gradient.h"
+#include "half_storage.h"
 #include "portable_floats.h"
 
 #include <Halide.h>
@@ -29,8 +30,11 @@ std::vector<Expr> values_at(const Func &f, const std::vector<Expr> &place) {
 // all heads are one sequence each, dense and padded: channels to head_dim, each head to whole tiles and blocks, with
 // what adds nothing: 0, and +infinity in lse, also for a row that sees no key. So what depends on head and batch is
 // given for each row. The pass of the bias's gradient has nothing to sum: it gives dS for every pair, 0 where hidden.
+// All is computed in f32.
 class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
  public:
+    // Of Q, K, V, dO, bias and the gradients that a pass sums: float32, or float16, whose buffers hold its bits.
+    GeneratorParam<Type> dtype{"dtype", Float(32)};
     // Score terms besides scale and position: any of softcap, alibi, bias, mask, joined by '+'.
     GeneratorParam<std::string> terms{"terms", ""};
     // dq, dk, dv, dk+dv or dbias.
@@ -41,13 +45,14 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
     GeneratorParam<int> head_dim{"head_dim", 64}, threads{"threads", 64}, rows{"rows", 1}, block_k{"block_k", 16},
         tile_d{"tile_d", 4}, tile_v{"tile_v", 16};
 
-    // A row is Q and dO, a key K and V; four columns follow. One address serves all of it.
-    Input<Buffer<float, 2>> queries{"queries"}, keys{"keys"};  // [2 head_dim + 4, row or key]
+    // A row is Q and dO, a key K and V; four columns of f32 follow, with f16 their bits as two elements each. One
+    // address serves all of it.
+    Input<Buffer<void, 2>> queries{"queries"}, keys{"keys"};  // [2 head_dim + the columns, row or key]
     // Of each row; ALiBi measures from diagonal_key, counted among all keys.
     Input<Buffer<float, 1>> alibi_slope{"alibi_slope"};
     Input<Buffer<int32_t, 1>> diagonal_key{"diagonal_key"};
     // A row's element of key j, counted among all, is the one at the row's offset + j.
-    Input<Buffer<float, 1>> bias{"bias"};
+    Input<Buffer<void, 1>> bias{"bias"};
     Input<Buffer<uint8_t, 1>> mask{"mask"};
     Input<Buffer<int32_t, 1>> bias_offset{"bias_offset"}, mask_offset{"mask_offset"};
     // [2, thread block, group]: of the blocks of one head, the first that its rows meet, and the end.
@@ -55,18 +60,29 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
     // A group is what meets: a key head and its query heads. It has so many heads of the other side, of so many rows.
     Input<int> heads{"heads"}, head_rows{"head_rows"};
     Input<float> softmax_scale{"softmax_scale"}, softcap{"softcap"};
-    // [channel, gradient, row or key of the group, group]; of dbias [key of the head, 1, row of the group, group]
-    Output<Buffer<float, 4>> result{"result"};
+    // [channel, gradient, row or key of the group, group]; of dbias [key of the head, 1, row of the group, group], in
+    // f32, as what the bias repeats is yet to be summed.
+    Output<Buffer<void, 4>> result{"result"};
+
+    void configure() {
+        for (auto *buffer : {&queries, &keys}) {
+            buffer->set_type(stored());
+        }
+        bias.set_type(stored());
+        result.set_type(sums.value() == "dbias" ? Float(32) : stored());
+    }
 
     void generate() {
         tiles = GpuTiles{head_dim, threads, rows, block_k, tile_d, tile_v};
+        query_row(channel, row) = from_storage(queries(channel, row), get_target());
+        key_row(channel, row) = from_storage(keys(channel, row), get_target());
         // Every pair is tested: beside four or five products that costs little, and a second way for blocks whose pairs
         // are all seen takes registers.
         const Func first = own_bound("first", kFirst), last = own_bound("last", kLast);
         ScoreTerms tested = chosen_terms();
         tested.push_back(position(first, last));
         const GradientTile way("block", halide_type_of<float>(), inputs(), tested, !finite_values, 1);
-        GradientPass pass{owns_keys(), queries, keys, way, {first, last}, planned_blocks()};
+        GradientPass pass{owns_keys(), query_row, key_row, stored(), way, {first, last}, planned_blocks()};
         if (sums.value() == "dbias") {
             give_scores(pass);
             return;
@@ -77,19 +93,25 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
             scaled.front() *= softmax_scale;
         }
         pass.gradients(channel, own, strip, group) = Tuple(scaled);
-        result(channel, gradient, row, group) =
-            mux(gradient, values_at(pass.gradients, {channel, row % tiles.rows, row / tiles.rows, group}));
+        const std::vector<Expr> gradients =
+            values_at(pass.gradients, {channel, row % tiles.rows, row / tiles.rows, group});
+        result(channel, gradient, row, group) = to_storage(mux(gradient, gradients), stored(), get_target());
         constrain_buffers();
         schedule_gradient_gpu(pass, result, tiles);
     }
 
-    void schedule() { make_floats_portable(get_pipeline(), get_target()); }
+    void schedule() {
+        load_halves_by_words(get_pipeline(), get_target());
+        make_floats_portable(get_pipeline(), get_target());
+    }
 
  private:
     Var channel{"channel"}, gradient{"gradient"}, row{"row"}, own{"own"}, strip{"strip"}, group{"group"};
     Var section{"section"};  // of a GradientTile: where the block of the other side begins, counted among all
+    Func query_row{"query_row"}, key_row{"key_row"};  // (channel, row)
     GpuTiles tiles;
 
+    Type stored() const { return storage_type(dtype); }
     bool owns_keys() const { return sums.value() != "dq" && sums.value() != "dbias"; }
     std::vector<std::string> wanted() const {
         return sums.value() == "dk+dv" ? std::vector<std::string>{"dk", "dv"} : std::vector<std::string>{sums.value()};
@@ -101,18 +123,25 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
 
     // What follows Q and dO in a row, and K and V in a key: the first and the last of the other side that it sees,
     // counted in their head, as the bits of integers; and in a row lse and delta.
-    enum Column { kFirst, kLast, kLse, kDelta };
+    enum Column { kFirst, kLast, kLse, kDelta, kColumns };
+
+    int row_elements() const { return 2 * tiles.head_dim + kColumns * elements_of_a_float(stored()); }
+
+    Expr column_of(const Input<Buffer<void, 2>> &side, Column column, const Expr &row) const {
+        const int first = 2 * tiles.head_dim + column * elements_of_a_float(stored());
+        return float_of_elements([&](int n) { return Expr(side(first + n, row)); }, stored());
+    }
 
     GradientInputs inputs() {
         GradientInputs in;
         const int second = tiles.head_dim;
-        in.q = [=](const Expr &d, const Expr &i) { return queries(d, row_of(i)); };
-        in.dout = [=](const Expr &c, const Expr &i) { return queries(second + c, row_of(i)); };
-        in.k = [=](const Expr &d, const Expr &j) { return keys(d, key_of(j)); };
-        in.kt = [=](const Expr &j, const Expr &d) { return keys(d, key_of(j)); };
-        in.vt = [=](const Expr &j, const Expr &c) { return keys(second + c, key_of(j)); };
-        in.lse = [=](const Expr &i) { return queries(2 * second + kLse, row_of(i)); };
-        in.delta = [=](const Expr &i) { return queries(2 * second + kDelta, row_of(i)); };
+        in.q = [=](const Expr &d, const Expr &i) { return query_row(d, row_of(i)); };
+        in.dout = [=](const Expr &c, const Expr &i) { return query_row(second + c, row_of(i)); };
+        in.k = [=](const Expr &d, const Expr &j) { return key_row(d, key_of(j)); };
+        in.kt = [=](const Expr &j, const Expr &d) { return key_row(d, key_of(j)); };
+        in.vt = [=](const Expr &j, const Expr &c) { return key_row(second + c, key_of(j)); };
+        in.lse = [=](const Expr &i) { return column_of(queries, kLse, row_of(i)); };
+        in.delta = [=](const Expr &i) { return column_of(queries, kDelta, row_of(i)); };
         in.scale = softmax_scale;
         in.rows = in.keys = tiles.block_k;
         in.head_dim = in.head_dim_v = tiles.head_dim;
@@ -154,7 +183,7 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
     // Of an own row, counted in a block of the other side.
     Func own_bound(const std::string &name, Column column) {
         Func f(name);
-        const Expr place = reinterpret<int32_t>((owns_keys() ? keys : queries)(2 * tiles.head_dim + column, row));
+        const Expr place = reinterpret<int32_t>(column_of(owns_keys() ? keys : queries, column, row));
         f(row, section) = place - section % head_rows;
         return f;
     }
@@ -178,7 +207,8 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
         arguments.alibi_slope = alibi_slope(row_of(i));
         arguments.diagonal_offset = diagonal_key(row_of(i)) - row_of(i);
         arguments.bias.element = [this](const Expr &row, const Expr &key) {
-            return bias(unsafe_promise_clamped(bias_offset(row) + key, 0, bias.dim(0).extent() - 1));
+            const Expr place = unsafe_promise_clamped(bias_offset(row) + key, 0, bias.dim(0).extent() - 1);
+            return from_storage(bias(place), get_target());
         };
         arguments.mask.element = [this](const Expr &row, const Expr &key) {
             return mask(unsafe_promise_clamped(mask_offset(row) + key, 0, mask.dim(0).extent() - 1));
@@ -205,11 +235,10 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
     }
 
     void constrain_buffers() {
-        set_dense(queries, 2 * tiles.head_dim + 4);
-        set_dense(keys, 2 * tiles.head_dim + 4);
-        for (auto *buffer : {&alibi_slope, &bias}) {
-            buffer->dim(0).set_min(0);
-        }
+        set_dense(queries, row_elements());
+        set_dense(keys, row_elements());
+        alibi_slope.dim(0).set_min(0);
+        bias.dim(0).set_min(0);
         for (auto *buffer : {&diagonal_key, &bias_offset, &mask_offset}) {
             buffer->dim(0).set_min(0);
         }
@@ -226,7 +255,7 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
         result.dim(3).set_min(0).set_stride(channels * gradients * result.dim(2).extent());
     }
 
-    void set_dense(Input<Buffer<float, 2>> &buffer, int channels) {
+    void set_dense(Input<Buffer<void, 2>> &buffer, int channels) {
         buffer.set_host_alignment(16);
         buffer.dim(0).set_bounds(0, channels).set_stride(1);
         buffer.dim(1).set_min(0).set_stride(channels);

@@ -1,3 +1,5 @@
+#include "half_storage.h"
+
 #include <Halide.h>
 
 namespace flashwright {
@@ -8,14 +10,19 @@ using namespace Halide;
 // owns an element, and sums what the bias repeats in double: batch entries outermost, then heads, then rows.
 class BiasGradientGpuGenerator : public Generator<BiasGradientGpuGenerator> {
  public:
+    // Of the bias: float32, or float16, whose buffers hold its bits.
+    GeneratorParam<Type> dtype{"dtype", Float(32)};
     Input<Buffer<float, 4>> scores{"scores"};
     Input<int> rows{"rows"}, heads{"heads"}, batches{"batches"};  // that are one of the bias's; 1: each has its own
-    Output<Buffer<float, 4>> bias{"bias"};
+    Output<Buffer<void, 4>> bias{"bias"};
+
+    void configure() { bias.set_type(storage_type(dtype)); }
 
     void generate() {
         RDom all(0, rows, 0, heads, 0, batches, "all");
         sum(key, row, head, batch) += cast<double>(scores(key, row + all.x, head + all.y, batch + all.z));
-        bias(key, row, head, batch) = cast<float>(sum(key, row, head, batch));
+        const Expr total = sum(key, row, head, batch);
+        bias(key, row, head, batch) = bias.type() == Float(32) ? cast<float>(total) : half_of_double(total);
     }
 
     void schedule() {
@@ -40,6 +47,9 @@ class BiasGradientGpuGenerator : public Generator<BiasGradientGpuGenerator> {
     }
 
  private:
+    // Rounded once: by way of f32 it would be twice.
+    static Expr half_of_double(const Expr &number) { return reinterpret<uint16_t>(cast(Float(16), number)); }
+
     static constexpr int kKeys = 32, kRows = 8;  // threads of a block
     Var key{"key"}, row{"row"}, head{"head"}, batch{"batch"};
     Func sum{"sum"};

@@ -1,3 +1,5 @@
+#include "half_storage.h"
+
 #include <Halide.h>
 
 #include <limits>
@@ -25,13 +27,22 @@ void schedule_rows(Func f, const Var &row, const Var &own, const Var &head, cons
 // The columns that follow the operands in a row or a key of backward_gpu, on the device.
 class GradientRowsGpuGenerator : public Generator<GradientRowsGpuGenerator> {
  public:
+    GeneratorParam<Type> dtype{"dtype",
+                               Float(32)};  // of out and dout: float32, or float16, whose buffers hold its bits
     GeneratorParam<bool> of_keys{"of_keys", false};  // which have the first two columns alone
     // Of each batch entry: row i sees what lies from i + lo_offset to i + hi_offset of the other side.
     Input<Buffer<int32_t, 1>> lo_offset{"lo_offset"}, hi_offset{"hi_offset"};
     Input<Buffer<int32_t, 1>> count{"count"}, other_count{"other_count"};  // of those that exist, on either side
     // [channel, row, head, batch], lse with one channel; any strides.
-    Input<Buffer<float, 4>> lse{"lse"}, out{"out"}, dout{"dout"};
+    Input<Buffer<float, 4>> lse{"lse"};
+    Input<Buffer<void, 4>> out{"out"}, dout{"dout"};
     Output<Buffer<float, 4>> columns{"columns"};  // [column, row, head, batch]; any strides but the first
+
+    void configure() {
+        for (auto *buffer : {&out, &dout}) {
+            buffer->set_type(storage_type(dtype));
+        }
+    }
 
     void generate() {
         const Expr exists = row < count(batch);
@@ -47,7 +58,10 @@ class GradientRowsGpuGenerator : public Generator<GradientRowsGpuGenerator> {
         const Expr infinity_bits = 0x7f800000, minus = std::numeric_limits<int32_t>::min();
         const Expr sees = exists && reinterpret<int32_t>(logarithm) != (infinity_bits | minus);
         RDom c(0, out.dim(0).extent(), "c");
-        delta(row, head, batch) += select(sees, out(c, own, head, batch) * dout(c, own, head, batch), 0.0f);
+        const auto loaded = [&](const Input<Buffer<void, 4>> &from) {
+            return from_storage(from(c, own, head, batch), get_target());
+        };
+        delta(row, head, batch) += select(sees, loaded(out) * loaded(dout), 0.0f);
         columns(column, row, head, batch) =
             mux(column, {bounds[0], bounds[1], select(sees, logarithm, reinterpret<float>(infinity_bits)),
                          delta(row, head, batch)});
@@ -57,12 +71,9 @@ class GradientRowsGpuGenerator : public Generator<GradientRowsGpuGenerator> {
         for (auto *buffer : {&lo_offset, &hi_offset, &count, &other_count}) {
             buffer->dim(0).set_min(0);
         }
-        for (auto *buffer : {&lse, &out, &dout}) {
-            buffer->dim(0).set_stride(Expr());
-            for (int n = 0; n < 4; n++) {
-                buffer->dim(n).set_min(0);
-            }
-        }
+        set_any_strides(lse);
+        set_any_strides(out);
+        set_any_strides(dout);
         for (int n = 1; n < 4; n++) {
             columns.dim(n).set_min(0);
         }
@@ -75,6 +86,14 @@ class GradientRowsGpuGenerator : public Generator<GradientRowsGpuGenerator> {
     }
 
  private:
+    template <typename Buffer>
+    static void set_any_strides(Buffer &buffer) {
+        buffer.dim(0).set_stride(Expr());
+        for (int n = 0; n < 4; n++) {
+            buffer.dim(n).set_min(0);
+        }
+    }
+
     Var column{"column"}, row{"row"}, head{"head"}, batch{"batch"};
     Func delta{"delta"};
 };

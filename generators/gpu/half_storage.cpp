@@ -60,6 +60,13 @@ Expr bits_as_storage(const Expr &number, const Expr &n, const Type &stored) {
     return cast(stored, reinterpret(UInt(32), number) >> cast<uint32_t>(16 * (n % 2)));
 }
 
+int elements_of_a_float(const Type &stored) { return Float(32).bytes() / stored.bytes(); }
+
+Expr float_of_elements(const std::function<Expr(int)> &element, const Type &stored) {
+    if (stored != UInt(16)) return element(0);
+    return reinterpret<float>(cast<uint32_t>(element(0)) | cast<uint32_t>(element(1)) << 16);
+}
+
 void load_halves_by_words(Pipeline pipeline, const Target &target) {
     if (target.has_feature(Target::CUDA)) pipeline.add_custom_lowering_pass(new LoadByWords, [] {});
 }

@@ -4,6 +4,8 @@
 
 #include <Halide.h>
 
+#include <functional>
+
 namespace flashwright {
 
 // Of buffers whose elements are float32 or float16.
@@ -15,6 +17,9 @@ Halide::Expr from_storage(const Halide::Expr &stored, const Halide::Target &targ
 Halide::Expr to_storage(const Halide::Expr &number, const Halide::Type &stored, const Halide::Target &target);
 // Element `n` of a number in f32 whose bits are stored over and over.
 Halide::Expr bits_as_storage(const Halide::Expr &number, const Halide::Expr &n, const Halide::Type &stored);
+// How many elements hold a number in f32, and the number whose bits they are: element(n) is the nth.
+int elements_of_a_float(const Halide::Type &stored);
+Halide::Expr float_of_elements(const std::function<Halide::Expr(int)> &element, const Halide::Type &stored);
 
 // Loads of 8 elements of 16 bits become loads of 4 words, for which Halide's CUDA has one instruction.
 void load_halves_by_words(Halide::Pipeline pipeline, const Halide::Target &target);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "gradient_block.h"
+#include "half.h"
 #include "status.h"
 #include "tile_plan.h"
 
@@ -12,6 +13,24 @@ namespace flashwright {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+double dot_halves(const HeadMatrix<std::uint16_t> &a, const HeadMatrix<std::uint16_t> &b, std::int64_t row) {
+    double sum = 0;
+    for (std::int64_t c = 0; c < a.channels; ++c) {
+        sum += double{half_value(a.row(row)[c * a.channel_stride])} * half_value(b.row(row)[c * b.channel_stride]);
+    }
+    return sum;
+}
+
+void write_number(double number, flashwright_dtype dtype, char *to) {
+    if (dtype == FLASHWRIGHT_F16) {
+        const std::uint16_t bits = nearest_half(number);
+        std::memcpy(to, &bits, sizeof bits);
+    } else {
+        const auto value = static_cast<float>(number);
+        std::memcpy(to, &value, sizeof value);
+    }
+}
 
 }  // namespace
 
@@ -25,10 +44,10 @@ flashwright_status GpuBackwardCall::prepare() {
         if (!failed(status)) status = t_.passes[n].result.allocate();
     }
     if (failed(status)) return status;
-    pack<float>(p_, p_.q, t_.query_rows);
-    pack<float>(p_, problem_.dout, t_.query_rows, false, kernel_.head_dim);
-    pack<float>(p_, p_.k, t_.key_rows, true);
-    pack<float>(p_, p_.v, t_.key_rows, true, kernel_.head_dim);
+    pack_elements(p_, p_.q, t_.query_rows);
+    pack_elements(p_, problem_.dout, t_.query_rows, false, kernel_.head_dim);
+    pack_elements(p_, p_.k, t_.key_rows, true);
+    pack_elements(p_, p_.v, t_.key_rows, true, kernel_.head_dim);
     pack_pairs(p_, t_.bias, t_.mask);
     for (std::int64_t b = 0; b < p_.batch; ++b) {
         for (std::int64_t h = 0; h < p_.heads; ++h) describe_rows(b, h);
@@ -67,8 +86,16 @@ GpuBackwardCall::Seen GpuBackwardCall::rows_of(const KeyRange &range, std::int64
     return {std::max<std::int64_t>(j - range.hi_offset, 0), std::min(j - range.lo_offset, p_.seqlen_q - 1)};
 }
 
-float *GpuBackwardCall::columns_of(const DeviceTensor &tensor, std::int64_t row) {
-    return tensor.data<float>() + (row + 1) * tensor.stride(1) - kColumns;
+float *GpuBackwardCall::columns_of(const DeviceTensor &tensor, std::int64_t row) const {
+    return reinterpret_cast<float *>(tensor.data<char>() + (row + 1) * tensor.stride(1) * p_.q.element_size) - kColumns;
+}
+
+float GpuBackwardCall::delta(std::int64_t b, std::int64_t h, std::int64_t i) const {
+    const StridedTensor &out = p_.out, &dout = problem_.dout;
+    return static_cast<float>(
+        p_.dtype == FLASHWRIGHT_F16
+            ? dot_halves(HeadMatrix<std::uint16_t>(dout, b, h), HeadMatrix<std::uint16_t>(out, b, h), i)
+            : dot_row(HeadMatrix<float>(dout, b, h), HeadMatrix<float>(out, b, h), i));
 }
 
 // Offsets are far beyond the ends at most, and fit 32 bits.
@@ -88,7 +115,6 @@ void GpuBackwardCall::describe_keys(std::int64_t b, std::int64_t h) {
 void GpuBackwardCall::describe_rows(std::int64_t b, std::int64_t h) {
     const KeyRange range = key_range(p_, b);
     const std::int64_t first_key = (b * p_.heads_kv + h / t_.group()) * t_.keys();
-    const HeadMatrix<float> out(p_.out, b, h), dout(problem_.dout, b, h);
     const auto narrow = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
     const auto offset = [&](const DeviceTensor &pairs, std::int64_t i) {
         return narrow(b * pairs.stride(3) + h * pairs.stride(2) + i * pairs.stride(1) - first_key);
@@ -101,7 +127,7 @@ void GpuBackwardCall::describe_rows(std::int64_t b, std::int64_t h) {
         float *columns = columns_of(t_.query_rows, row);
         set_seen(exists ? keys_of(range, i) : kNone, columns);
         columns[kLse] = nothing ? kInfinity : lse;
-        columns[kDelta] = nothing ? 0.0F : static_cast<float>(dot_row(dout, out, i));
+        columns[kDelta] = nothing ? 0.0F : delta(b, h, i);
         t_.slope.data<float>()[row] = p_.alibi_slopes.given ? element<float>(p_.alibi_slopes, 0, h, 0, 0) : 0.0F;
         t_.diagonal_key.data<std::int32_t>()[row] = narrow(first_key + i + cut_offset(p_.diagonal_of(b)));
         t_.bias_offset.data<std::int32_t>()[row] = offset(t_.bias, exists ? i : 0);
@@ -138,8 +164,7 @@ void GpuBackwardCall::deliver_bias_gradient(const DeviceTensor &scores) const {
                 }
             }
             for (std::int64_t j = 0; j < count; ++j) {
-                const auto sum = static_cast<float>(sums[j]);
-                std::memcpy(out + (first + j) * to.strides[kChannel] * to.element_size, &sum, sizeof sum);
+                write_number(sums[j], p_.dtype, out + (first + j) * to.strides[kChannel] * to.element_size);
             }
         }
     }
@@ -148,15 +173,21 @@ void GpuBackwardCall::deliver_bias_gradient(const DeviceTensor &scores) const {
 // `padded_rows` of each head lie one after the other; keys past an entry's length have a gradient of 0.
 void GpuBackwardCall::deliver_gradient(const DeviceTensor &result, std::int64_t gradient, const StridedTensor &to,
                                        std::int64_t padded_rows, bool of_keys) const {
-    const float *head = result.data<float>() + gradient * result.stride(1);
-    for (std::int64_t b = 0; b < to.shape[kBatch]; ++b) {
-        const std::int64_t rows = of_keys ? p_.key_count(b) : to.shape[kRow];
-        for (std::int64_t h = 0; h < to.shape[kHead]; ++h, head += padded_rows * result.stride(2)) {
-            const HeadMatrix<float> matrix(to, b, h);
-            store(head, result.stride(2), 1.0F, rows, matrix, 0);
-            fill_zero(matrix, rows, to.shape[kRow] - rows);
+    with_element_type(p_.dtype, [&](auto element) {
+        const auto *head = result.data<decltype(element)>() + gradient * result.stride(1);
+        for (std::int64_t b = 0; b < to.shape[kBatch]; ++b) {
+            const std::int64_t rows = of_keys ? p_.key_count(b) : to.shape[kRow];
+            for (std::int64_t h = 0; h < to.shape[kHead]; ++h, head += padded_rows * result.stride(2)) {
+                const HeadMatrix<decltype(element)> matrix(to, b, h);
+                for (std::int64_t i = 0; i < to.shape[kRow]; ++i) {
+                    for (std::int64_t c = 0; c < matrix.channels; ++c) {
+                        matrix.row(i)[c * matrix.channel_stride] =
+                            i < rows ? head[i * result.stride(2) + c] : decltype(element){0};
+                    }
+                }
+            }
         }
-    }
+    });
 }
 
 }  // namespace flashwright

@@ -30,7 +30,8 @@ class GpuBackwardCall {
     void describe_rows(std::int64_t b, std::int64_t h);
     Seen rows_of(const KeyRange &range, std::int64_t j) const;
     static Seen keys_of(const KeyRange &range, std::int64_t i);
-    static float *columns_of(const DeviceTensor &tensor, std::int64_t row);
+    float *columns_of(const DeviceTensor &tensor, std::int64_t row) const;
+    float delta(std::int64_t b, std::int64_t h, std::int64_t i) const;
     static void set_seen(const Seen &seen, float *columns);
     void deliver_bias_gradient(const DeviceTensor &scores) const;
     void deliver_gradient(const DeviceTensor &result, std::int64_t gradient, const StridedTensor &to,

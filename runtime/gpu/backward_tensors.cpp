@@ -71,9 +71,11 @@ int GpuBackwardTensors::launch() {
 
 flashwright_status GpuBackwardTensors::describe() {
     const halide_type_t f32 = halide_type_of<float>(), i32 = halide_type_of<std::int32_t>();
-    const std::int64_t columns = 2 * std::int64_t{kernel_.head_dim} + kColumns, all_rows = rows_ * p_.heads * p_.batch;
-    flashwright_status status = query_rows.describe("q, dout", f32, {columns, rows_, p_.heads, p_.batch});
-    if (!failed(status)) status = key_rows.describe("k, v", f32, {columns, keys_, p_.heads_kv, p_.batch});
+    const halide_type_t stored = storage_type(p_.dtype);
+    const std::int64_t columns = 2 * std::int64_t{kernel_.head_dim} + kColumns * f32.bytes() / stored.bytes();
+    const std::int64_t all_rows = rows_ * p_.heads * p_.batch;
+    flashwright_status status = query_rows.describe("q, dout", stored, {columns, rows_, p_.heads, p_.batch});
+    if (!failed(status)) status = key_rows.describe("k, v", stored, {columns, keys_, p_.heads_kv, p_.batch});
     if (!failed(status)) status = describe_pairs(p_, keys_, rows_, &bias, &mask);
     if (!failed(status)) status = slope.describe("alibi_slopes", f32, {all_rows});
     for (DeviceTensor *tensor : {&diagonal_key, &bias_offset, &mask_offset}) {
@@ -99,7 +101,8 @@ flashwright_status GpuBackwardTensors::describe_passes() {
         }
         if (!failed(status)) status = passes[n].plan.describe("q", i32, {2, own / pass.tiles.block_q(), groups});
         if (!failed(status)) {
-            status = passes[n].result.describe(name, f32, {channels, gradients, own, groups});
+            const halide_type_t type = pass.dbias ? f32 : storage_type(p_.dtype);
+            status = passes[n].result.describe(name, type, {channels, gradients, own, groups});
         }
     }
     return status;

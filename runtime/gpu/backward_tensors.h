@@ -5,7 +5,7 @@
 
 namespace flashwright {
 
-// What follows Q and dO in a row, and K and V in a key; see generators/gpu/backward_gpu_generator.cpp.
+// What follows Q and dO in a row, and K and V in a key, in f32; see generators/gpu/backward_gpu_generator.cpp.
 enum GradientColumn : std::uint8_t { kFirst, kLast, kLse, kDelta, kColumns };
 
 class GpuBackwardTensors {
@@ -26,7 +26,7 @@ class GpuBackwardTensors {
     std::int64_t keys() const { return keys_; }
     std::int64_t group() const { return p_.heads / p_.heads_kv; }
 
-    // Without memory yet. [2 head_dim + 4, row or key, head, batch]
+    // Without memory yet. [2 head_dim and what kColumns of f32 take, row or key, head, batch]
     DeviceTensor query_rows, key_rows, bias, mask;
     // Of each row of all heads.
     DeviceTensor slope, diagonal_key, bias_offset, mask_offset;
@@ -36,7 +36,7 @@ class GpuBackwardTensors {
         const GpuGradientKernel::Pass *pass = nullptr;
         DeviceTensor plan;
         // Without memory yet. [channel, gradient, row or key of the group, group]; of dbias [key, 1, row of the group,
-        // group]
+        // group], in f32
         DeviceTensor result;
     };
     int pass_count = 0;

@@ -67,6 +67,12 @@ inline halide_type_t storage_type(flashwright_dtype dtype) {
     return dtype == FLASHWRIGHT_F16 ? halide_type_of<std::uint16_t>() : halide_type_of<float>();
 }
 
+// Calls f with a value of the type that holds an element in memory.
+template <typename F>
+auto with_element_type(flashwright_dtype dtype, F f) {
+    return dtype == FLASHWRIGHT_F16 ? f(std::uint16_t{}) : f(float{});
+}
+
 // Whether no element of the rows that exist is NaN or infinite; `keys_only`: up to a batch entry's length.
 bool all_finite(const ForwardProblem &problem, const StridedTensor &view, bool keys_only);
 
@@ -104,12 +110,9 @@ void pack(const ForwardProblem &problem, const StridedTensor &view, const Device
 
 // The same of tensors in the call's dtype.
 inline void pack_elements(const ForwardProblem &problem, const StridedTensor &view, const DeviceTensor &to,
-                          bool keys_only = false) {
-    if (problem.dtype == FLASHWRIGHT_F16) {
-        pack<std::uint16_t>(problem, view, to, keys_only);
-    } else {
-        pack<float>(problem, view, to, keys_only);
-    }
+                          bool keys_only = false, std::int64_t channel = 0) {
+    with_element_type(problem.dtype,
+                      [&](auto element) { pack<decltype(element)>(problem, view, to, keys_only, channel); });
 }
 
 // Those of bias and mask that are given.

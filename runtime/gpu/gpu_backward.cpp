@@ -26,7 +26,12 @@ void fill_zeros(const BackwardProblem &problem) {
         if (!gradient->given) continue;
         for (std::int64_t b = 0; b < gradient->shape[kBatch]; ++b) {
             for (std::int64_t h = 0; h < gradient->shape[kHead]; ++h) {
-                fill_zero(HeadMatrix<float>(*gradient, b, h), 0, gradient->shape[kRow]);
+                with_element_type(problem.forward.dtype, [&](auto element) {
+                    const HeadMatrix<decltype(element)> matrix(*gradient, b, h);
+                    for (std::int64_t i = 0; i < gradient->shape[kRow]; ++i) {
+                        for (std::int64_t c = 0; c < matrix.channels; ++c) matrix.row(i)[c * matrix.channel_stride] = 0;
+                    }
+                });
             }
         }
     }

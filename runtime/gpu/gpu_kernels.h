@@ -73,9 +73,9 @@ struct GpuStreamKernels {
                                  std::int32_t heads, std::int32_t batches, halide_buffer_t *bias);
 
     Copy copy_f32, copy_parts_f32, copy_f16, copy_bool;
-    Columns columns_of_rows, columns_of_keys;
+    Columns columns_of_rows, columns_of_rows_f16, columns_of_keys;  // of keys lse stands for out and dout, too
     Terms terms;
-    BiasGradient bias_gradient;
+    BiasGradient bias_gradient, bias_gradient_f16;
 };
 
 struct GpuDevice {

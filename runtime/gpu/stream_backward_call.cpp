@@ -16,6 +16,16 @@ StridedTensor channels(StridedTensor view, std::int64_t begin, std::int64_t coun
     return view;
 }
 
+// What follows the operands in a row or a key, in f32.
+StridedTensor columns(const StridedTensor &side, std::int64_t head_dim) {
+    StridedTensor view = channels(side, 2 * head_dim, kColumns);
+    for (const Axis axis : {kBatch, kHead, kRow}) {
+        view.strides[axis] = view.strides[axis] * view.element_size / static_cast<std::int64_t>(sizeof(float));
+    }
+    view.element_size = sizeof(float);
+    return view;
+}
+
 }  // namespace
 
 StreamBackwardCall::StreamBackwardCall(const BackwardProblem &problem, const GpuGradientKernel &kernel,
@@ -129,17 +139,18 @@ int StreamBackwardCall::copy_inputs() {
 int StreamBackwardCall::describe() {
     const std::int64_t head_dim = kernel_.head_dim;
     DeviceView lse(device_, context_, p_.lse), out(device_, context_, p_.out), dout(device_, context_, problem_.dout);
-    DeviceView rows(device_, context_, channels(t_.query_rows.on_device(), 2 * head_dim, kColumns));
-    DeviceView keys(device_, context_, channels(t_.key_rows.on_device(), 2 * head_dim, kColumns));
+    DeviceView rows(device_, context_, columns(t_.query_rows.on_device(), head_dim));
+    DeviceView keys(device_, context_, columns(t_.key_rows.on_device(), head_dim));
     for (const DeviceView *view : {&lse, &out, &dout, &rows, &keys}) {
         if (view->error() != halide_error_code_success) return view->error();
     }
     const GpuStreamKernels &kernels = device_.stream_kernels;
-    int result = kernels.columns_of_rows(context_, key_lo_.input(), key_hi_.input(), row_count_.input(),
-                                         key_count_.input(), lse.buffer(), out.buffer(), dout.buffer(), rows.buffer());
+    const auto columns_of_rows = halves() ? kernels.columns_of_rows_f16 : kernels.columns_of_rows;
+    int result = columns_of_rows(context_, key_lo_.input(), key_hi_.input(), row_count_.input(), key_count_.input(),
+                                 lse.buffer(), out.buffer(), dout.buffer(), rows.buffer());
     if (result != halide_error_code_success) return result;
     result = kernels.columns_of_keys(context_, row_lo_.input(), row_hi_.input(), key_count_.input(), row_count_.input(),
-                                     lse.buffer(), out.buffer(), dout.buffer(), keys.buffer());
+                                     lse.buffer(), lse.buffer(), lse.buffer(), keys.buffer());
     if (result != halide_error_code_success || kernel_.terms == 0) return result;
     const auto stride = [](const DeviceTensor &tensor, int axis) {
         return static_cast<std::int32_t>(tensor.stride(axis));
@@ -183,8 +194,9 @@ int StreamBackwardCall::sum_bias_gradient(const DeviceTensor &scores) {
     const auto summed = [&](Axis axis) {
         return static_cast<std::int32_t>(bias.shape[axis] == 1 ? pairs.shape[axis] : 1);
     };
-    return device_.stream_kernels.bias_gradient(context_, from.buffer(), summed(kRow), summed(kHead), summed(kBatch),
-                                                to.buffer());
+    const GpuStreamKernels &kernels = device_.stream_kernels;
+    return (halves() ? kernels.bias_gradient_f16 : kernels.bias_gradient)(context_, from.buffer(), summed(kRow),
+                                                                          summed(kHead), summed(kBatch), to.buffer());
 }
 
 // `padded_rows` of each head lie one after the other; keys past an entry's length have a gradient of 0.

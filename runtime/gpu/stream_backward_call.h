@@ -17,6 +17,7 @@ class StreamBackwardCall {
     int launch();
 
  private:
+    bool halves() const { return p_.dtype == FLASHWRIGHT_F16; }
     flashwright_status fill_ranges();
     int provide();
     int copy_inputs();

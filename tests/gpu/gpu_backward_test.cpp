@@ -1,5 +1,6 @@
 // Every backward kernel of a backend over shapes with tails, options and layouts, against the gradient of exact
-// attention.
+// attention. Gradients in f16 are rounded once from f32, and their errors at most twice those of attention that rounds
+// each step to f16.
 #include "gpu_test.h"
 #include "support/gradient.h"
 #include "support/options.h"
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <thread>
 
 namespace flashwright::test {
@@ -20,32 +22,57 @@ Options causal_top_left() {
     return options_with([](Options &o) { o.causal = true; });
 }
 
-GradientProblem gpu_problem(const Shape &shape, const Options &options = {}, const Layout &layout = {},
-                            const GradientLayout &gradients = {}) {
-    return {FLASHWRIGHT_F32, shape, options, layout, gradients};
-}
-
 flashwright_status run_backward_on_gpu(GradientProblem &problem, const char **kernel = nullptr) {
     problem.poison_outputs();
     const flashwright_backward_args args = problem.args();
     return flashwright_gpu_backward(&args, backend(), kernel);
 }
 
-// Forward is the CPU's.
+// Forward is the CPU's, where it has the dtype.
+flashwright_status run_forward(Problem &problem) {
+    if (problem.dtype != FLASHWRIGHT_F16) return run(problem);
+    problem.poison_outputs();
+    const flashwright_forward_args args = problem.args();
+    return flashwright_gpu_forward(&args, backend(), nullptr);
+}
+
 flashwright_status run_on_gpu(GradientProblem &problem, const char **kernel = nullptr) {
-    const flashwright_status status = run(problem.forward);
+    const flashwright_status status = run_forward(problem.forward);
     return status.code == FLASHWRIGHT_OK ? run_backward_on_gpu(problem, kernel) : status;
 }
 
-// Which kernels ran: all of them must have, in the end.
-std::set<std::string> &kernels_that_ran() {
-    static std::set<std::string> names;
-    return names;
+// Which kernels of a dtype ran: all of them must have, in the end.
+std::set<std::string> &kernels_that_ran(flashwright_dtype dtype) {
+    static std::map<flashwright_dtype, std::set<std::string>> names;
+    return names[dtype];
 }
 
 bool all_finite(const Tensor &tensor) {
     const std::vector<double> values = tensor.values();
     return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+}
+
+// What the gradients must be close to: f16 has an out that is rounded.
+ExactGradient expected_gradient(const GradientProblem &problem) {
+    const std::vector<double> dout = problem.dout.values();
+    return problem.forward.dtype == FLASHWRIGHT_F16 ? exact_backward_from_out(problem.forward, dout)
+                                                    : exact_backward(problem.forward, dout);
+}
+
+void expect_twice_the_plain_error(const GradientProblem &problem) {
+    const std::vector<double> dout = problem.dout.values();
+    const ExactGradient exact = exact_backward(problem.forward, dout), plain = plain_backward(problem.forward, dout);
+    const auto check = [](const char *name, const Tensor &actual, const std::vector<double> &right,
+                          const std::vector<double> &rounded, double unit) {
+        if (!actual.given()) return;
+        EXPECT_LE(largest_error(actual.values(), right),
+                  2 * largest_error(rounded, right) + gradient_tolerance(FLASHWRIGHT_F32) * unit)
+            << name;
+    };
+    check("dq", problem.dq, exact.dq, plain.dq, exact.dq_unit);
+    check("dk", problem.dk, exact.dk, plain.dk, exact.dk_unit);
+    check("dv", problem.dv, exact.dv, plain.dv, exact.dv_unit);
+    check("dbias", problem.dbias, exact.dbias, plain.dbias, exact.dbias_unit);
 }
 
 void check_on_gpu(GradientProblem &problem) {
@@ -58,8 +85,9 @@ void check_on_gpu(GradientProblem &problem) {
         return;
     }
     ASSERT_TRUE(is_ok(status));
-    EXPECT_TRUE(gradients_match(problem, exact_backward(problem.forward, problem.dout.values())));
-    kernels_that_ran().insert(kernel);
+    EXPECT_TRUE(gradients_match(problem, expected_gradient(problem)));
+    if (problem.forward.dtype == FLASHWRIGHT_F16) expect_twice_the_plain_error(problem);
+    kernels_that_ran(problem.forward.dtype).insert(kernel);
 }
 
 void set_row(Tensor &tensor, std::int64_t row, double value) {
@@ -68,22 +96,34 @@ void set_row(Tensor &tensor, std::int64_t row, double value) {
 
 // The same elements are NaN or infinite, and the others are right.
 void expect_same_garbage(const Tensor &actual, const std::vector<double> &expected) {
+    const double step = actual.dtype() == FLASHWRIGHT_F16 ? std::ldexp(1, -11) : 0;
     double largest = 0;
     for (const double value : expected) largest = std::isfinite(value) ? std::max(largest, std::abs(value)) : largest;
     const std::vector<double> values = actual.values();
     for (std::size_t n = 0; n < expected.size(); n++) {
         ASSERT_EQ(std::isfinite(values[n]), std::isfinite(expected[n])) << n;
         if (std::isfinite(expected[n])) {
-            ASSERT_NEAR(values[n], expected[n], 4e-5 * largest) << n;
+            ASSERT_NEAR(values[n], expected[n],
+                        gradient_tolerance(FLASHWRIGHT_F32) * largest + step * std::fabs(expected[n]))
+                << n;
         }
     }
 }
 
 }  // namespace
 
-class GpuBackward : public GpuTest {};
+class GpuBackward : public GpuTest, public ::testing::WithParamInterface<flashwright_dtype> {
+ protected:
+    static GradientProblem gpu_problem(const Shape &shape, const Options &options = {}, const Layout &layout = {},
+                                       const GradientLayout &gradients = {}) {
+        return {GetParam(), shape, options, layout, gradients};
+    }
+};
 
-TEST_F(GpuBackward, EveryOption) {
+INSTANTIATE_TEST_SUITE_P(, GpuBackward, ::testing::Values(FLASHWRIGHT_F32, FLASHWRIGHT_F16),
+                         [](const auto &dtype) { return dtype.param == FLASHWRIGHT_F16 ? "f16" : "f32"; });
+
+TEST_P(GpuBackward, EveryOption) {
     for (const Options &options : option_table()) {
         GradientProblem problem = gpu_problem({2, 4, 2, 37, 50, 20, 11}, options);
         check_on_gpu(problem);
@@ -91,11 +131,11 @@ TEST_F(GpuBackward, EveryOption) {
     }
 }
 
-TEST_F(GpuBackward, EveryKernelWithTailsOnEveryAxis) {
+TEST_P(GpuBackward, EveryKernelWithTailsOnEveryAxis) {
     const Options windowed = options_with([](Options &o) {
         o.window_left = 20, o.window_right = 9, o.key_fractions = {0.8, 0.3};
     });
-    for (const int head_dim : head_dims(kGpuGradientKernels, kGpuGradientKernelCount)) {
+    for (const int head_dim : head_dims(kGpuGradientKernels, kGpuGradientKernelCount, GetParam())) {
         const Shape shapes[] = {{1, 1, 1, 1, 1, head_dim, head_dim},
                                 {2, 2, 1, 129, 47, head_dim - 3, head_dim},
                                 {1, 2, 2, 5, 131, 7, head_dim - 1},
@@ -111,10 +151,10 @@ TEST_F(GpuBackward, EveryKernelWithTailsOnEveryAxis) {
         set_row(problem.forward.k, 60, kNaN);
         check_on_gpu(problem);
     }
-    expect_all_ran(kGpuGradientKernels, kGpuGradientKernelCount, kernels_that_ran());
+    expect_all_ran(kGpuGradientKernels, kGpuGradientKernelCount, kernels_that_ran(GetParam()), GetParam());
 }
 
-TEST_F(GpuBackward, BiasesOfEveryShape) {
+TEST_P(GpuBackward, BiasesOfEveryShape) {
     for (int repeated = 0; repeated < 8; repeated++) {
         for (const bool by_stride : {false, true}) {
             Options options = repeated % 2 ? causal_top_left() : everything();
@@ -132,7 +172,7 @@ TEST_F(GpuBackward, BiasesOfEveryShape) {
     check_on_gpu(problem);
 }
 
-TEST_F(GpuBackward, GroupedHeadsAndLayouts) {
+TEST_P(GpuBackward, GroupedHeadsAndLayouts) {
     for (const auto &[heads, heads_kv] : {std::pair{6, 2}, {7, 1}, {12, 4}}) {
         for (const Options &options : {Options{}, everything()}) {
             GradientProblem problem = gpu_problem({2, heads, heads_kv, 17, 19, 8, 8}, options);
@@ -147,7 +187,7 @@ TEST_F(GpuBackward, GroupedHeadsAndLayouts) {
     }
 }
 
-TEST_F(GpuBackward, RandomShapesAndOptions) {
+TEST_P(GpuBackward, RandomShapesAndOptions) {
     RandomProblems random;
     const int problems = RandomProblems::count(60);
     for (int n = 0; n < problems; n++) {
@@ -163,14 +203,14 @@ TEST_F(GpuBackward, RandomShapesAndOptions) {
 }
 
 // What is hidden reaches nobody, whatever it holds; what is seen reaches those that see it, and no others.
-TEST_F(GpuBackward, GarbageStaysWithThoseThatSeeIt) {
+TEST_P(GpuBackward, GarbageStaysWithThoseThatSeeIt) {
     for (const double garbage : {kNaN, kInfinity, -kInfinity}) {
         SCOPED_TRACE(garbage);
         for (const bool of_key : {true, false}) {
             GradientProblem problem = gpu_problem({1, 1, 1, 70, 70, 16, 16}, causal_top_left());
             set_row(of_key ? problem.forward.v : problem.dout, of_key ? 69 : 0, garbage);
             ASSERT_TRUE(is_ok(run_on_gpu(problem)));
-            const ExactGradient exact = exact_backward(problem.forward, problem.dout.values());
+            const ExactGradient exact = expected_gradient(problem);
             expect_same_garbage(problem.dq, exact.dq);
             expect_same_garbage(problem.dk, exact.dk);
             expect_same_garbage(problem.dv, exact.dv);
@@ -186,7 +226,7 @@ TEST_F(GpuBackward, GarbageStaysWithThoseThatSeeIt) {
 }
 
 // Nor does it leave its batch entry, or the heads that share keys with it.
-TEST_F(GpuBackward, GarbageStaysInItsHeads) {
+TEST_P(GpuBackward, GarbageStaysInItsHeads) {
     for (const Options &options : {causal_top_left(), everything()}) {
         for (const bool of_key : {true, false}) {
             GradientProblem problem = gpu_problem({2, 4, 2, 40, 45, 16, 16}, options);
@@ -194,7 +234,7 @@ TEST_F(GpuBackward, GarbageStaysInItsHeads) {
             Tensor &tensor = of_key ? problem.forward.v : problem.dout;
             for (std::int64_t row = 0; row < 40; row++) tensor.set({1, 1, row, 3}, kNaN);
             ASSERT_TRUE(is_ok(run_on_gpu(problem)));
-            const ExactGradient exact = exact_backward(problem.forward, problem.dout.values());
+            const ExactGradient exact = expected_gradient(problem);
             expect_same_garbage(problem.dq, exact.dq);
             expect_same_garbage(problem.dk, exact.dk);
             expect_same_garbage(problem.dv, exact.dv);
@@ -202,7 +242,7 @@ TEST_F(GpuBackward, GarbageStaysInItsHeads) {
     }
 }
 
-TEST_F(GpuBackward, KeysThatAMaskHidesMayHoldAnything) {
+TEST_P(GpuBackward, KeysThatAMaskHidesMayHoldAnything) {
     for (const double garbage : {kNaN, kInfinity}) {
         GradientProblem problem =
             gpu_problem({1, 2, 1, 70, 65, 8, 8}, options_with([](Options &o) { o.mask = Coverage{}; }));
@@ -212,7 +252,7 @@ TEST_F(GpuBackward, KeysThatAMaskHidesMayHoldAnything) {
     }
 }
 
-TEST_F(GpuBackward, RowThatSeesNothing) {
+TEST_P(GpuBackward, RowThatSeesNothing) {
     Options options;
     options.mask = Coverage{};
     for (const double garbage : {0.5, kNaN}) {
@@ -225,7 +265,7 @@ TEST_F(GpuBackward, RowThatSeesNothing) {
 }
 
 // Also by a bias of -infinity, and by a window.
-TEST_F(GpuBackward, HiddenKeysMayHoldAnything) {
+TEST_P(GpuBackward, HiddenKeysMayHoldAnything) {
     Options biased;
     biased.bias = Coverage{};
     GradientProblem by_bias = gpu_problem({1, 2, 1, 70, 65, 8, 8}, biased);
@@ -238,14 +278,14 @@ TEST_F(GpuBackward, HiddenKeysMayHoldAnything) {
     check_on_gpu(by_window);
 }
 
-TEST_F(GpuBackward, LongSums) {
+TEST_P(GpuBackward, LongSums) {
     GradientProblem problem = gpu_problem({1, 1, 1, 2048, 512, 8, 8});
     for (Tensor *tensor : {&problem.forward.q, &problem.forward.k}) tensor->assign([](std::int64_t) { return 0; });
     problem.dout.assign([](std::int64_t) { return 1; });
     check_on_gpu(problem);
 }
 
-TEST_F(GpuBackward, NoPairs) {
+TEST_P(GpuBackward, NoPairs) {
     for (const Shape &shape : {Shape{1, 2, 1, 3, 0, 8, 8}, Shape{1, 2, 1, 0, 4, 8, 8}, Shape{1, 0, 1, 3, 4, 8, 8},
                                Shape{0, 2, 1, 3, 4, 8, 8}}) {
         for (const bool biased : {false, true}) {
@@ -257,7 +297,7 @@ TEST_F(GpuBackward, NoPairs) {
     }
 }
 
-TEST_F(GpuBackward, TheSameBytesEveryTime) {
+TEST_P(GpuBackward, TheSameBytesEveryTime) {
     for (const Options &options : {Options{}, everything()}) {
         GradientProblem problem = gpu_problem({2, 4, 2, 130, 257, 40, 40}, options);
         ASSERT_TRUE(is_ok(run_on_gpu(problem)));
@@ -270,7 +310,7 @@ TEST_F(GpuBackward, TheSameBytesEveryTime) {
 }
 
 // Shapes and options of their own, forward and backward in turn.
-TEST_F(GpuBackward, FromSeveralThreadsAtOnce) {
+TEST_P(GpuBackward, FromSeveralThreadsAtOnce) {
     constexpr int kThreads = 4, kRounds = 3;
     const Options options[kThreads] = {{}, causal_top_left(), everything(), {}};
     std::vector<std::thread> threads;
@@ -278,8 +318,8 @@ TEST_F(GpuBackward, FromSeveralThreadsAtOnce) {
         threads.emplace_back([n, &options = options[n]] {
             GradientProblem problem = gpu_problem({1, 2, 1, 70 + 9 * n, 60 + 20 * n, 8 + 17 * n, 8 + 17 * n}, options);
             const ExactGradient exact = [&] {
-                EXPECT_TRUE(is_ok(run(problem.forward)));
-                return exact_backward(problem.forward, problem.dout.values());
+                EXPECT_TRUE(is_ok(run_forward(problem.forward)));
+                return expected_gradient(problem);
             }();
             for (int round = 0; round < kRounds; round++) {
                 problem.forward.poison_outputs();
@@ -300,19 +340,49 @@ TEST(GpuBackwardRefusals, NameWhatWasExpected) {
         EXPECT_TRUE(problem.outputs_untouched());
     };
     const Shape shape{1, 1, 1, 2, 2, 8, 8};
-    for (const auto &[dtype, name] : {std::pair{FLASHWRIGHT_F64, "f64"}, {FLASHWRIGHT_F16, "f16"}}) {
-        expect_refused({dtype, shape}, FLASHWRIGHT_UNSUPPORTED, {"q", "expected dtype f32, all", name, backend()});
+    expect_refused({FLASHWRIGHT_F64, shape}, FLASHWRIGHT_UNSUPPORTED,
+                   {"q", "expected dtype f32 or f16, all", "f64", backend()});
+    for (const flashwright_dtype dtype : {FLASHWRIGHT_F32, FLASHWRIGHT_F16}) {
+        expect_refused({dtype, {1, 1, 1, 2, 2, 129, 8}}, FLASHWRIGHT_UNSUPPORTED, {"q", "128", "129"});
+        expect_refused({dtype, {1, 1, 1, 2, 2, 8, 200}}, FLASHWRIGHT_UNSUPPORTED, {"v", "128", "200"});
     }
-    expect_refused({FLASHWRIGHT_F32, {1, 1, 1, 2, 2, 129, 8}}, FLASHWRIGHT_UNSUPPORTED, {"q", "128", "129"});
-    expect_refused({FLASHWRIGHT_F32, {1, 1, 1, 2, 2, 8, 200}}, FLASHWRIGHT_UNSUPPORTED, {"v", "128", "200"});
     expect_refused({FLASHWRIGHT_F32, {65536, 1, 1, 1, 1, 1, 1}}, FLASHWRIGHT_UNSUPPORTED, {"q", "65535", "65536"});
     expect_refused({FLASHWRIGHT_F32, {256, 256, 256, 1, 1, 1, 1}}, FLASHWRIGHT_UNSUPPORTED, {"k", "65535", "65536"});
-    GradientProblem problem = gpu_problem(shape);
+    GradientProblem problem(FLASHWRIGHT_F32, shape);
     const flashwright_backward_args args = problem.args();
     expect_message(flashwright_gpu_backward(&args, "metal", nullptr), FLASHWRIGHT_UNSUPPORTED, {"backend", "metal"});
     expect_message(flashwright_gpu_backward(&args, nullptr, nullptr), FLASHWRIGHT_INVALID_ARGUMENT,
                    {"backend", "NULL"});
     expect_message(flashwright_gpu_backward(nullptr, backend(), nullptr), FLASHWRIGHT_INVALID_ARGUMENT, {"args"});
+}
+
+// Each tensor has the dtype of q, but softmax_lse and alibi_slopes f32.
+TEST(GpuBackwardRefusals, NameTheTensorOfAnotherDtype) {
+    GradientProblem problem(FLASHWRIGHT_F16, {1, 1, 1, 2, 2, 8, 8}, everything());
+    problem.poison_outputs();
+    flashwright_backward_args args = problem.args();
+    flashwright_tensor slopes = *args.score.alibi_slopes;
+    const auto expect_refused = [&](flashwright_tensor &tensor, flashwright_dtype wrong, const char *name) {
+        const flashwright_dtype right = tensor.dtype;
+        tensor.dtype = wrong;
+        expect_message(flashwright_gpu_backward(&args, backend(), nullptr), FLASHWRIGHT_INVALID_ARGUMENT,
+                       {name, right == FLASHWRIGHT_F16 ? "expected dtype f16" : "expected dtype f32"});
+        EXPECT_TRUE(problem.outputs_untouched());
+        tensor.dtype = right;
+    };
+    args.score.alibi_slopes = &slopes;
+    for (const auto &[tensor, name] : {std::pair{&args.out, "out"},
+                                       {&args.dout, "dout"},
+                                       {&args.dq, "dq"},
+                                       {&args.dk, "dk"},
+                                       {&args.dv, "dv"},
+                                       {&args.dbias, "dbias"}}) {
+        expect_refused(*tensor, FLASHWRIGHT_F32, name);
+    }
+    expect_refused(args.softmax_lse, FLASHWRIGHT_F16, "softmax_lse");
+    expect_refused(slopes, FLASHWRIGHT_F16, "alibi_slopes");
+    expect_message(flashwright_backward(&args, nullptr), FLASHWRIGHT_UNSUPPORTED, {"backward", "f16"});
+    EXPECT_TRUE(problem.outputs_untouched());
 }
 
 }  // namespace flashwright::test

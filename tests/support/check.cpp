@@ -1,5 +1,7 @@
 #include "check.h"
 
+#include "half.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
@@ -32,14 +34,49 @@ template <typename Allowed>
 
 }  // namespace
 
+namespace {
+
+double largest_finite(const std::vector<double> &values) {
+    double largest = 0;
+    for (double value : values)
+        if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
+    return largest;
+}
+
+}  // namespace
+
 double tolerance(flashwright_dtype dtype) { return dtype == FLASHWRIGHT_F64 ? kF64Tolerance : kF32Tolerance; }
 
 ::testing::AssertionResult values_match(const std::vector<double> &actual, const std::vector<double> &expected,
                                         double tolerance) {
-    double largest = 0;
-    for (double value : expected)
-        if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
+    const double largest = largest_finite(expected);
     return all_close(actual, expected, [=](double) { return tolerance * largest; });
+}
+
+::testing::AssertionResult half_values_match(const std::vector<double> &actual, const std::vector<double> &expected,
+                                             double tolerance) {
+    if (actual.size() != expected.size())
+        return ::testing::AssertionFailure() << actual.size() << " values for " << expected.size();
+    const double allowed = tolerance * largest_finite(expected);
+    for (std::size_t n = 0; n < actual.size(); n++) {
+        const double least = rounded_to_half(expected[n] - allowed), most = rounded_to_half(expected[n] + allowed);
+        const bool right = std::isnan(expected[n]) ? std::isnan(actual[n]) : actual[n] >= least && actual[n] <= most;
+        if (!right)
+            return ::testing::AssertionFailure()
+                   << fmt::format("value {} of {} is {:.17g} instead of {:.17g}, that is {:.17g} to {:.17g} in f16", n,
+                                  actual.size(), actual[n], expected[n], least, most);
+    }
+    return ::testing::AssertionSuccess();
+}
+
+double largest_error(const std::vector<double> &actual, const std::vector<double> &expected) {
+    double largest = 0;
+    for (std::size_t n = 0; n < expected.size(); n++) {
+        const double error = error_between(actual[n], expected[n]);
+        if (!(error <= largest)) largest = error;
+        if (std::isnan(largest)) break;
+    }
+    return largest;
 }
 
 ::testing::AssertionResult lse_matches(const std::vector<double> &actual, const std::vector<double> &expected,

@@ -17,6 +17,11 @@ double tolerance(flashwright_dtype dtype);
 // Each value against the largest finite one of `expected`; NaN matches NaN only, an infinity itself only.
 ::testing::AssertionResult values_match(const std::vector<double> &actual, const std::vector<double> &expected,
                                         double tolerance);
+// The same of f16: what is rounded once, to the nearest, from a number within the tolerance.
+::testing::AssertionResult half_values_match(const std::vector<double> &actual, const std::vector<double> &expected,
+                                             double tolerance);
+// The largest difference; NaN where one value is NaN and the other is not.
+double largest_error(const std::vector<double> &actual, const std::vector<double> &expected);
 // Each value against max(1, |expected|).
 ::testing::AssertionResult lse_matches(const std::vector<double> &actual, const std::vector<double> &expected,
                                        double tolerance);

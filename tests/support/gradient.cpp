@@ -1,5 +1,7 @@
 #include "gradient.h"
 
+#include "half.h"
+
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -68,9 +70,11 @@ double gradient_tolerance(flashwright_dtype dtype) { return dtype == FLASHWRIGHT
         if (!actual.gaps_intact()) return ::testing::AssertionFailure() << "bytes beside " << name << " were written";
         // The unit stands beside the values, so that all are measured by it.
         std::vector<double> values = actual.values(), wanted = expected;
-        values.push_back(unit), wanted.push_back(unit);
-        if (auto result = values_match(values, wanted, gradient_tolerance(problem.forward.dtype)); !result)
-            return ::testing::AssertionFailure() << name << ": " << result.message();
+        const bool half = problem.forward.dtype == FLASHWRIGHT_F16;
+        values.push_back(half ? rounded_to_half(unit) : unit), wanted.push_back(unit);
+        const auto result =
+            (half ? half_values_match : values_match)(values, wanted, gradient_tolerance(problem.forward.dtype));
+        if (!result) return ::testing::AssertionFailure() << name << ": " << result.message();
     }
     return ::testing::AssertionSuccess();
 }

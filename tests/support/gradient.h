@@ -28,7 +28,7 @@ struct GradientProblem {
     std::string describe() const { return "gradient of " + forward.describe(); }
 };
 
-// The largest error allowed, relative to the largest value of all gradients.
+// The largest error allowed, relative to the largest value of all gradients; of f16 before its rounding.
 double gradient_tolerance(flashwright_dtype dtype);
 
 // All written, nothing beside them written, and right.

@@ -1,5 +1,7 @@
 #include "reference.h"
 
+#include "half.h"
+
 #include <cmath>
 #include <limits>
 
@@ -150,7 +152,14 @@ double largest(const double *values, std::int64_t count) {
 }
 
 template <typename Real>
-ExactGradient backward(const Problem &p, const Unpacked &u, const std::vector<double> &dout) {
+Real exactly(Real value) {
+    return value;
+}
+
+// `rounded`: what becomes of each step; `out`: if given, where sum(dout * out) is from.
+template <typename Real>
+ExactGradient backward(const Problem &p, const Unpacked &u, const std::vector<double> &dout,
+                       Real (*rounded)(Real) = exactly, const std::vector<double> *out = nullptr) {
     const Shape &s = u.shape;
     const auto size = [](std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) {
         return static_cast<std::size_t>(a * b * c * d);
@@ -175,7 +184,9 @@ ExactGradient backward(const Problem &p, const Unpacked &u, const std::vector<do
                 Real top = -std::numeric_limits<Real>::infinity(), total = 0, delta = 0, delta_unit = 0;
                 for (std::size_t j = 0; j < weight.size(); j++) {
                     seen[j] = score_of(u, b, h, i, static_cast<std::int64_t>(j), &weight[j], &slope[j]);
-                    if (seen[j] && !(weight[j] <= top)) top = weight[j];
+                    if (!seen[j]) continue;
+                    weight[j] = rounded(weight[j]);
+                    if (!(weight[j] <= top)) top = weight[j];
                 }
                 for (std::size_t j = 0; j < weight.size(); j++) {
                     if (!seen[j]) continue;
@@ -187,11 +198,17 @@ ExactGradient backward(const Problem &p, const Unpacked &u, const std::vector<do
                         const Real product = static_cast<Real>(g[c]) * v[c];
                         dp[j] += product, dp_unit[j] += std::fabs(product);
                     }
+                    dp[j] = rounded(dp[j]);
                 }
                 for (std::size_t j = 0; j < weight.size(); j++) {
                     if (!seen[j]) continue;
-                    weight[j] /= total;
+                    weight[j] = rounded(weight[j] / total);
                     delta += weight[j] * dp[j], delta_unit += weight[j] * dp_unit[j];
+                }
+                if (out) {
+                    delta = 0;
+                    for (std::int64_t c = 0; c < s.head_dim_v; c++)
+                        delta += static_cast<Real>(g[c]) * (*out)[static_cast<std::size_t>(at * s.head_dim_v + c)];
                 }
                 const double q_largest = largest(q, s.head_dim), g_largest = largest(g, s.head_dim_v);
                 for (std::size_t j = 0; j < weight.size(); j++) {
@@ -199,8 +216,8 @@ ExactGradient backward(const Problem &p, const Unpacked &u, const std::vector<do
                     const std::int64_t key = (b * s.heads_kv + hk) * s.seqlen_k + static_cast<std::int64_t>(j);
                     const double *k =
                         u.row(u.k, s.heads_kv, s.seqlen_k, s.head_dim, b, hk, static_cast<std::int64_t>(j));
-                    const Real dscore = weight[j] * (dp[j] - delta),
-                               ddot = dscore * slope[j] * static_cast<Real>(u.scale);
+                    const Real dscore = rounded(weight[j] * (dp[j] - delta)),
+                               ddot = rounded(dscore * slope[j]) * static_cast<Real>(u.scale);
                     const double dscore_unit = static_cast<double>(weight[j] * (dp_unit[j] + delta_unit)),
                                  ddot_unit = dscore_unit * std::fabs(static_cast<double>(slope[j]) * u.scale);
                     dq_units[static_cast<std::size_t>(at)] += ddot_unit * largest(k, s.head_dim);
@@ -215,8 +232,10 @@ ExactGradient backward(const Problem &p, const Unpacked &u, const std::vector<do
                     for (std::int64_t c = 0; c < s.head_dim_v; c++) row(dv, key, s.head_dim_v)[c] += weight[j] * g[c];
                 }
             }
-    const auto doubles = [](const std::vector<Real> &values) {
-        return std::vector<double>(values.begin(), values.end());
+    const auto doubles = [rounded](const std::vector<Real> &values) {
+        std::vector<double> results;
+        for (const Real value : values) results.push_back(static_cast<double>(rounded(value)));
+        return results;
     };
     return {doubles(dq),
             doubles(dk),
@@ -234,6 +253,15 @@ ExactGradient exact_backward(const Problem &problem, const std::vector<double> &
     const Unpacked unpacked(problem);
     return problem.dtype == FLASHWRIGHT_F64 ? backward<long double>(problem, unpacked, dout)
                                             : backward<double>(problem, unpacked, dout);
+}
+
+ExactGradient exact_backward_from_out(const Problem &problem, const std::vector<double> &dout) {
+    const std::vector<double> out = problem.out.values();
+    return backward<double>(problem, Unpacked(problem), dout, exactly, &out);
+}
+
+ExactGradient plain_backward(const Problem &problem, const std::vector<double> &dout) {
+    return backward<double>(problem, Unpacked(problem), dout, rounded_to_half);
 }
 
 Exact exact_forward(const Problem &problem) {

@@ -26,6 +26,13 @@ struct ExactGradient {
 // The gradient of sum(dout * out) by its definition, from exact probabilities; precision as in exact_forward.
 ExactGradient exact_backward(const Problem &problem, const std::vector<double> &dout);
 
+// The same with sum(dout * out) of each row from the problem's out, which is rounded, as calls get it.
+ExactGradient exact_backward_from_out(const Problem &problem, const std::vector<double> &dout);
+
+// What attention in f16 gives that writes down each step: scores, weights, dP = dout * v, dS, and dS again behind a
+// soft cap, each rounded to f16, and so the gradients; exact in between. Units are those of exact_backward.
+ExactGradient plain_backward(const Problem &problem, const std::vector<double> &dout);
+
 // The natural scores a step call takes: [batch, heads, seqlen_q, seqlen_k], -inf where hidden.
 std::vector<double> exact_scores(const Problem &problem);
 

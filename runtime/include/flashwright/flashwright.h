@@ -44,7 +44,7 @@ typedef enum flashwright_dtype {
     FLASHWRIGHT_F64 = 1,  /**< IEEE binary64. */
     FLASHWRIGHT_BOOL = 2, /**< One byte: 0 is false, anything else true. */
     FLASHWRIGHT_I32 = 3,  /**< Two's complement, 32 bits. */
-    FLASHWRIGHT_F16 = 4   /**< IEEE binary16, of forward on GPUs alone: it has no CPU kernels. */
+    FLASHWRIGHT_F16 = 4   /**< IEEE binary16, of attention on GPUs alone: it has no CPU kernels. */
 } flashwright_dtype;
 
 /** A view of memory that the caller owns; aligned as its elements need, no more. */

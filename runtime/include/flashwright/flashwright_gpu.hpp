@@ -30,7 +30,8 @@ FLASHWRIGHT_LOCAL inline Status gpu_forward(const char *backend, const ConstTens
     return flashwright_gpu_forward(&args, backend, nullptr);
 }
 
-/// As backward, on a GPU, for float alone; flashwright_gpu_backward says what else a GPU kernel does not take.
+/// As backward, on a GPU, for float alone; flashwright_gpu_backward says what else a GPU kernel does not take, and
+/// takes FLASHWRIGHT_F16.
 /// @param backend "opencl" or "cuda"; "vulkan" in a build that has it.
 /// @param q [batch, heads, seqlen_q, head_dim], in host memory as all others.
 /// @param k [batch, heads_kv, seqlen_k, head_dim].

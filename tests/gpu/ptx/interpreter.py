@@ -178,7 +178,7 @@ class Block:
             for n, name in enumerate(split(names.strip("{}"))):
                 place = address // small.itemsize + n
                 if load:
-                    self.registers[name] = small[place].astype(np.uint16)
+                    self.registers[name] = small[place].astype(np.uint32 if re.match(r"%r\d", name) else np.uint16)  # zeros before it
                 else:
                     self.store(small, place, self.value(name, "b16"))
             return

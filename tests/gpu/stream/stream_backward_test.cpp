@@ -11,17 +11,24 @@ constexpr Shape kShape{2, 4, 2, 37, 50, 20, 11};
 class StreamBackward : public StreamTest {};
 
 TEST_F(StreamBackward, EnqueuesAndSendsNoTensor) {
-    const Context context;
-    const flashwright_gpu_stream stream = on(context);
-    for (const bool with_terms : {true, false}) {
-        GradientProblem problem(FLASHWRIGHT_F32, kShape, with_terms ? everything() : Options{});
+    const struct {
+        flashwright_dtype dtype;
+        bool with_terms;
+        const char *kernel;
+    } cases[] = {{FLASHWRIGHT_F32, true, "backward_softcap_alibi_bias_mask_f32_cuda_d64_careful"},
+                 {FLASHWRIGHT_F32, false, "backward_f32_cuda_d32"},
+                 {FLASHWRIGHT_F16, true, "backward_softcap_alibi_bias_mask_f16_cuda_d64_careful"},
+                 {FLASHWRIGHT_F16, false, "backward_f16_cuda_d64"}};
+    for (const auto &[dtype, with_terms, expected] : cases) {
+        const Context context;  // kernels are loaded anew
+        const flashwright_gpu_stream stream = on(context);
+        GradientProblem problem(dtype, kShape, with_terms ? everything() : Options{});
         DeviceMemory memory;
         const flashwright_backward_args args = memory.arguments(problem);
         fake_cuda::reset();
         const char *kernel = nullptr;
         ASSERT_TRUE(is_ok(flashwright_gpu_backward_on_stream(&args, &stream, &kernel)));
-        EXPECT_STREQ(kernel,
-                     with_terms ? "backward_softcap_alibi_bias_mask_f32_cuda_d64_careful" : "backward_f32_cuda_d32");
+        EXPECT_STREQ(kernel, expected);
         if (with_terms) {
             // q, dout, k, v, bias, mask; their columns, terms; three passes; dq, dk, dv, dbias.
             expect_enqueued_alone(context, 9, 16);
