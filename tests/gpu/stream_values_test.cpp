@@ -152,12 +152,10 @@ TEST_F(StreamValues, BackwardOfHalvesIsExact) {
     expect_exact_on_stream(halves({1, 1, 1, 3, 21, 128, 100}, lengths()));
     expect_exact_on_stream(halves({1, 2, 1, 3, 0, 8, 8}, {}));
     expect_exact_on_stream(halves({2, 4, 2, 7, 21, 20, 11}, everything()), false);
-    for (const Form form : {Form::transposed, Form::reversed}) {
-        GradientProblem problem = halves({2, 2, 1, 3, 5, 6, 7}, with_strides(), form);
-        const std::vector<std::int64_t> shape = problem.dbias.shape();
-        problem.dbias = Tensor(FLASHWRIGHT_F16, shape, strides_of(form, shape));
-        expect_exact_on_stream(problem);
-    }
+    GradientProblem reversed = halves({2, 2, 1, 3, 5, 6, 7}, with_strides(), Form::reversed);
+    const std::vector<std::int64_t> shape = reversed.dbias.shape();
+    reversed.dbias = Tensor(FLASHWRIGHT_F16, shape, strides_of(Form::transposed, shape));
+    expect_exact_on_stream(reversed);
 }
 
 TEST_F(StreamValues, EveryTermIsTaken) {
