@@ -72,9 +72,10 @@ class GpuContest {
 
     void drop(std::size_t point, const CheckResult &fault) {
         MeasuredGpuTiles &candidate = result_.candidates[point];
-        const double error = candidate.check.error;
+        const CheckResult before = candidate.check;
         candidate.check = fault;
-        candidate.check.error = std::max(error, fault.error);
+        candidate.check.error = std::max(before.error, fault.error);
+        candidate.check.seconds = std::max(before.seconds, fault.seconds);
         contestants_.erase(point);
         ++result_.failures[verdict_name(fault.verdict)];
         listener_.warning(fmt::format("{}: {}: {}: {}", kernel_.name, gpu_tiles_text(candidate.tiles),
