@@ -2,6 +2,7 @@
 // times noise, which FAKE_CUDA_NOISE gives as its standard deviation, relative to the time. From the
 // FAKE_CUDA_FAULT-th wait for an event on an address was illegal.
 #include <cmath>
+#include <cstdlib>
 #include <random>
 
 #include "driver.h"
@@ -32,6 +33,7 @@ std::uint64_t executed() {
 // Where tensors lie decides it: as on a device, it differs from process to process.
 double noise() {
     static std::mt19937 random([] {
+        const std::lock_guard<std::mutex> lock(state().mutex);
         std::uint32_t seed = 1;
         for (const auto &[address, bytes] : state().allocations)
             seed = seed * 31 +
