@@ -49,11 +49,9 @@ class GpuContest {
 
     GpuMeasurement run() {
         build();
-        if (prepare_default() && measure_noise()) {
-            check_candidates();
-            std::vector<std::size_t> points = rank();
-            if (!points.empty()) duel(points);
-        }
+        if (!prepare_default()) return result_;
+        check_candidates();
+        if (contestants_.size() > 1 && measure_noise()) duel(rank());
         return result_;
     }
 
