@@ -155,7 +155,7 @@ void run_tune(TuneArguments &arguments) {
         for (const std::string &shape : read_shapes(arguments.shapes_file)) arguments.shapes.push_back(shape);
     }
     for (const std::string &shape : arguments.shapes) options.shapes.push_back(parse_shape_spec(shape));
-    if (options.shapes.empty()) options.shapes = default_shapes();
+    if (options.shapes.empty() && arguments.backend == "cpu") options.shapes = default_shapes();
     for (const std::string &text : arguments.only) parse_only(text, &options.only);
     const DeferInterrupt defer;
     Progress progress;
@@ -214,11 +214,15 @@ void add_tune(CLI::App &app) {
         ->check(CLI::IsMember({"f32", "f64"}).description(""))
         ->type_name("f32|f64");
     command
-        ->add_option("--backend", arguments->backend,
-                     "Whose kernels (cpu); of cuda the code is rated, without a device, and F is a GPU configuration")
+        ->add_option(
+            "--backend", arguments->backend,
+            "Whose kernels (cpu); of cuda the code is rated, the best measured where there is a device, and F is "
+            "a GPU configuration")
         ->check(CLI::IsMember({"cpu", "opencl", "cuda"}).description(""))
         ->type_name("cpu|opencl|cuda");
-    command->add_option("--shape", arguments->shapes, "B,HQ,HKV,TQ,TK,D[,DV][,causal]; a set of six without it")
+    command
+        ->add_option("--shape", arguments->shapes,
+                     "B,HQ,HKV,TQ,TK,D[,DV][,causal]; a set of six without it, of three a kernel for cuda")
         ->type_name("SPEC");
     command->add_option("--shapes", arguments->shapes_file, "JSON file, an array of SPECs")->type_name("F");
     command->add_option("--warm-start", options.warm_start, "Winners, also of another machine, to try first")
@@ -255,7 +259,7 @@ void add_tune(CLI::App &app) {
     command->footer(
         "Example:\n  flashwright tune --output winners.json --dtype f32 --shape 1,8,8,1024,1024,64 --budget 2m");
     command->callback([arguments, command] {
-        if (arguments->backend != "cpu") check_gpu_tuning(*command, arguments->backend, arguments->options);
+        if (arguments->backend != "cpu") check_gpu_tuning(*command, arguments->backend, &arguments->options);
         run_tune(*arguments);
     });
 }

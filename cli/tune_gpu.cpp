@@ -1,6 +1,6 @@
 #include "tune_gpu.h"
 
-#include "gpu_space.h"
+#include "gpu_evidence.h"
 #include "gpu_tuning.h"
 #include "interrupt.h"
 #include "text.h"
@@ -19,10 +19,7 @@ namespace {
 using nlohmann::ordered_json;
 
 void print_tiles(const char *what, const TriedGpuTiles &tried) {
-    fmt::print("  {}:", what);
-    for (const GpuTileParameter &parameter : gpu_tile_parameters())
-        fmt::print(" {}={}", parameter.name, tried.tiles.*parameter.member);
-    fmt::print("\n");
+    fmt::print("  {}: {}\n", what, gpu_tiles_text(tried.tiles));
     for (const GpuPrediction &prediction : tried.trial.predictions)
         fmt::print(
             "    {:<7}{} registers, {} bytes spilled, {:.1f} KB shared, occupancy {:.1f} %, FFMA {:.3f}, {:.3f} "
@@ -32,21 +29,42 @@ void print_tiles(const char *what, const TriedGpuTiles &tried) {
             prediction.cycles);
 }
 
-void print_kernel(const TunedGpuKernel &kernel) {
+void print_predicted(const TunedGpuKernel &kernel) {
+    if (kernel.win) {
+        print_tiles(kernel.measured ? "best predicted" : "win", kernel.tried[kernel.best]);
+        fmt::print("  {:.1f} % of the default's predicted cycles\n", 100 * kernel.ratio);
+    } else if (!kernel.compared) {
+        fmt::print("  nothing was compared; the default stays\n");
+    } else {
+        fmt::print("  {}: the best is predicted to take {:.1f} % of the default's cycles{}\n",
+                   kernel.measured ? "prediction" : "tie", 100 * kernel.ratio,
+                   kernel.measured ? "" : "; the default stays");
+    }
+}
+
+void print_measured(const GpuMeasurement &measured) {
+    fmt::print("  measured: {} beside the default", measured.candidates.size() - 1);
+    for (const auto &[outcome, count] : measured.failures) fmt::print(", {} {}", count, outcome);
+    if (!measured.compared) {
+        fmt::print("; nothing was compared; the default stays\n");
+        return;
+    }
+    const PairedVerdict &best = measured.candidates[measured.best].verdict;
+    fmt::print("\n  {}: {:.1f} % of the default's time ({:.1f} to {:.1f}, {} pairs, noise {:.1f} %)",
+               best.win ? "win" : "tie", 100 * best.ratio, 100 * best.interval.low, 100 * best.interval.high,
+               best.pairs, 100 * measured.noise_floor);
+    fmt::print("{}\n", best.win ? " " + gpu_tiles_text(measured.candidates[measured.best].tiles)
+                                : std::string(" the default stays"));
+}
+
+void print_kernel(const TunedGpuKernel &kernel, bool is_predicted) {
     fmt::print("{}: {} of {} candidates tried", kernel.kernel.name, kernel.tried.size(), kernel.space_size);
     for (const auto &[outcome, count] : kernel.failures) fmt::print(", {} {}", count, outcome);
     fmt::print("\n");
     if (kernel.tried.empty()) return;
     print_tiles("default", kernel.tried[0]);
-    if (kernel.win) {
-        print_tiles("win", kernel.tried[kernel.best]);
-        fmt::print("  {:.1f} % of the default's predicted cycles\n", 100 * kernel.ratio);
-    } else if (!kernel.compared) {
-        fmt::print("  nothing was compared; the default stays\n");
-    } else {
-        fmt::print("  tie: the best is predicted to take {:.1f} % of the default's cycles; the default stays\n",
-                   100 * kernel.ratio);
-    }
+    if (is_predicted) print_predicted(kernel);
+    if (kernel.measured) print_measured(*kernel.measured);
 }
 
 ordered_json predictions_json(const TriedGpuTiles &tried) {
@@ -62,49 +80,70 @@ ordered_json predictions_json(const TriedGpuTiles &tried) {
     return {{"tiles", gpu_tiles_json(tried.tiles)}, {"predictions", list}};
 }
 
-ordered_json kernel_json(const TunedGpuKernel &kernel) {
+ordered_json kernel_json(const TunedGpuKernel &kernel, const GpuTuneOutcome &outcome) {
     ordered_json result = {{"kernel", kernel.kernel.name},
                            {"op", "forward"},
                            {"dtype", "f32"},
                            {"backend", "cuda"},
-                           {"model", kGpuModel},
                            {"candidates", kernel.tried.size()},
                            {"space", kernel.space_size},
                            {"failures", kernel.failures},
-                           {"verdict", kernel.win        ? "win"
-                                       : kernel.compared ? "tie"
-                                                         : "none"},
-                           {"ratio", kernel.ratio}};
-    if (!kernel.tried.empty()) result["default"] = predictions_json(kernel.tried[0]);
-    if (kernel.win) result["best"] = predictions_json(kernel.tried[kernel.best]);
+                           {"verdict", kernel.replaces() ? "win"
+                                       : kernel.judged() ? "tie"
+                                                         : "none"}};
+    if (!outcome.architectures.empty() && !kernel.tried.empty()) {
+        result["predicted"] = {
+            {"model", kGpuModel}, {"ratio", kernel.ratio}, {"default", predictions_json(kernel.tried[0])}};
+        if (kernel.win) result["predicted"]["best"] = predictions_json(kernel.tried[kernel.best]);
+    }
+    if (!kernel.measured) return result;
+    if (kernel.judged()) result["measured"] = gpu_evidence(kernel, outcome);
+    result["measured"]["failures"] = kernel.measured->failures;
+    if (kernel.replaces()) result["measured"]["tiles"] = gpu_tiles_json(kernel.best_tiles());
     return result;
 }
 
 void print_outcome(const GpuTuneOutcome &outcome, const TuneOptions &options) {
-    for (const TunedGpuKernel &kernel : outcome.kernels) print_kernel(kernel);
+    for (const TunedGpuKernel &kernel : outcome.kernels) print_kernel(kernel, !outcome.architectures.empty());
     if (!outcome.written) return;
+    if (outcome.device) {
+        fmt::print("Measured on {} (compute capability {}, driver for CUDA {}). ", outcome.device->name,
+                   outcome.device->compute_capability, outcome.device->driver);
+        if (outcome.architectures.empty()) {
+            fmt::print("Nothing was predicted: the tiles measured are those that a search starts from.\n");
+        } else {
+            fmt::print(
+                "Who was measured was chosen by the model {} (docs/gpu.md), whose predictions for {} are no "
+                "measurements.\n",
+                kGpuModel, fmt::join(outcome.architectures, ", "));
+        }
+    } else {
+        fmt::print(
+            "No device was used and nothing was timed ({}): candidates were ranked by the model {} (docs/gpu.md), from "
+            "what ptxas and nvdisasm show of their code for {}.\n",
+            outcome.no_device, kGpuModel, fmt::join(outcome.architectures, ", "));
+    }
     fmt::print(
-        "No device was used and nothing was timed: candidates were ranked by the model {} (docs/gpu.md), from what "
-        "ptxas and nvdisasm show of their code for {}.\n"
-        "Tiles in {}, all predictions in {}. To build with them, in the source folder:\n"
+        "Tiles in {}, all results in {}. To build with them, in the source folder:\n"
         "  build/venv/bin/cmake --preset release -DFLASHWRIGHT_GPU_CONFIG={}\n"
         "  build/venv/bin/cmake --build --preset release\n",
-        kGpuModel, fmt::join(outcome.architectures, ", "), options.output, outcome.results_path,
-        std::filesystem::absolute(options.output).string());
+        options.output, outcome.results_path, std::filesystem::absolute(options.output).string());
 }
 
 }  // namespace
 
-void check_gpu_tuning(const CLI::App &command, const std::string &backend, const TuneOptions &options) {
+void check_gpu_tuning(const CLI::App &command, const std::string &backend, TuneOptions *options) {
     if (backend == "opencl")
         throw std::invalid_argument(
             "backend: expected cpu or cuda, got opencl: its code is compiled by the driver, so there is nothing to "
-            "rank "
-            "without running it");
-    for (const char *name :
-         {"verify", "resume", "shape", "shapes", "warm-start", "isa", "max-variants", "run-limit", "keep-duplicates"}) {
-        if (command.count(fmt::format("--{}", name)) > 0)
+            "rank without running it");
+    const auto given = [&](const char *name) { return command.count(fmt::format("--{}", name)) > 0; };
+    for (const char *name : {"verify", "resume", "warm-start", "isa", "max-variants"}) {
+        if (given(name))
             throw std::invalid_argument(fmt::format("{}: expected none with --backend {}, got one", name, backend));
+    }
+    for (const char *name : {"shape", "shapes", "run-limit", "keep-duplicates"}) {
+        if (given(name)) options->for_device.emplace_back(name);
     }
     const auto expect = [&](const char *name, const std::vector<std::string> &values, const char *expected) {
         const auto other =
@@ -113,15 +152,15 @@ void check_gpu_tuning(const CLI::App &command, const std::string &backend, const
             throw std::invalid_argument(
                 fmt::format("{}: expected {} with --backend {}, got {}", name, expected, backend, *other));
     };
-    expect("op", options.ops, "forward");
-    expect("dtype", options.dtypes, "f32");
+    expect("op", options->ops, "forward");
+    expect("dtype", options->dtypes, "f32");
 }
 
 void run_gpu_tuning(const TuneOptions &options, const TuneListener &listener, bool json) {
     const GpuTuneOutcome outcome = tune_gpu(options, listener, interrupt_requested);
     if (json) {
         ordered_json kernels = ordered_json::array();
-        for (const TunedGpuKernel &kernel : outcome.kernels) kernels.push_back(kernel_json(kernel));
+        for (const TunedGpuKernel &kernel : outcome.kernels) kernels.push_back(kernel_json(kernel, outcome));
         fmt::print("{}\n", dumped(kernels, 2));
     } else {
         print_outcome(outcome, options);

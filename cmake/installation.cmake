@@ -34,7 +34,10 @@ foreach(backend IN LISTS FLASHWRIGHT_BACKENDS)
             FILE flashwright_${backend}_targets.cmake COMPONENT ${backend})
 endforeach()
 if(TARGET flashwright_gpu)
-    target_link_options(flashwright_gpu INTERFACE $<$<PLATFORM_ID:Linux>:LINKER:--exclude-libs,libflashwright_gpu.a>)
+    # The program lends its Halide runtime to the candidates that the tuner loads.
+    set(lends "$<BUILD_INTERFACE:$<BOOL:$<TARGET_PROPERTY:FLASHWRIGHT_LENDS_GPU_RUNTIME>>>")
+    target_link_options(flashwright_gpu INTERFACE
+                        $<$<AND:$<PLATFORM_ID:Linux>,$<NOT:$<BOOL:${lends}>>>:LINKER:--exclude-libs,libflashwright_gpu.a>)
 endif()
 
 install(TARGETS flashwright_runtime EXPORT flashwright_generators_targets

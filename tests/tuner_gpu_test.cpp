@@ -2,6 +2,8 @@
 #include "cuda_tools.h"
 #include "gpu_configuration.h"
 #include "gpu_model.h"
+#include "gpu_shapes.h"
+#include "gpu_shortlist.h"
 #include "gpu_space.h"
 #include "sass_listing.h"
 
@@ -88,10 +90,10 @@ TEST(TunerGpuSpace, PartsOwnEveryChannelOnce) {
 
 TEST(TunerGpuSpace, TakesTheKernelsThatShip) {
     std::ifstream file(FLASHWRIGHT_SOURCE_DIR "/configs/gpu.json");
-    const std::vector<GpuKernel> kernels = forward_gpu_kernels(ordered_json::parse(file));
+    const std::vector<ConfiguredKernel> kernels = forward_gpu_kernels(ordered_json::parse(file));
     ASSERT_FALSE(kernels.empty());
     EXPECT_EQ(kernels.front().name, "forward_f32_cuda_d32");
-    for (const GpuKernel &kernel : kernels) EXPECT_EQ(broken_gpu_rule(kernel.tiles), "") << kernel.name;
+    for (const ConfiguredKernel &kernel : kernels) EXPECT_EQ(broken_gpu_rule(kernel.tiles), "") << kernel.name;
 }
 
 // As NVIDIA's occupancy calculator has them.
@@ -220,6 +222,50 @@ TEST(TunerGpuConfiguration, NamesWhatAnEntryLacks) {
         EXPECT_NE(std::string(error.what()).find("entry 2: "), std::string::npos) << error.what();
         EXPECT_NE(std::string(error.what()).find("terms"), std::string::npos) << error.what();
     }
+}
+
+TriedGpuTiles tried(GpuTiles tiles, double ratio, bool spills = false) {
+    TriedGpuTiles result;
+    result.tiles = tiles;
+    result.trial.spills = spills;
+    result.ratios = {ratio, ratio};
+    return result;
+}
+
+TEST(TunerGpuShortlist, HasTheBestButFewThatAreAlike) {
+    const std::vector<TriedGpuTiles> all = {
+        tried({64, 64, 2, 16, 4, 8}, 1),         // the default
+        tried({64, 64, 2, 8, 4, 8}, 0.8),        // second
+        tried({64, 64, 1, 16, 4, 8}, 0.7),       // best
+        tried({64, 64, 1, 12, 4, 8}, 0.6, true)  // spills
+    };
+    EXPECT_EQ(gpu_shortlist(all, 8), (std::vector<std::size_t>{2, 1}));
+    EXPECT_EQ(gpu_shortlist(all, 1), (std::vector<std::size_t>{2}));
+    std::vector<TriedGpuTiles> alike = all;
+    for (const int threads : {32, 64, 128}) alike.push_back(tried({64, threads, 4, 8, 8, 16}, 0.5));
+    EXPECT_EQ(gpu_shortlist(alike, 8), (std::vector<std::size_t>{4, 5, 2, 1}));
+    EXPECT_EQ(gpu_shortlist({}, 8), std::vector<std::size_t>{});
+}
+
+TEST(TunerGpuShapes, BelongToTheKernelThatTakesThem) {
+    std::vector<ConfiguredKernel> kernels(3);
+    kernels[0].tiles.head_dim = 32;
+    kernels[1].tiles.head_dim = 64;
+    kernels[2].tiles.head_dim = 32;
+    kernels[2].terms = {"bias"};
+    for (ConfiguredKernel &kernel : kernels) kernel.finite_values = true;
+    const std::vector<ShapeSpec> given = {parse_shape_spec("1,1,1,8,8,32"), parse_shape_spec("1,1,1,8,8,20,40"),
+                                          parse_shape_spec("1,1,1,8,8,65")};
+    const auto names = [&](const ConfiguredKernel &kernel) {
+        std::vector<std::string> texts;
+        for (const ShapeSpec &shape : shapes_of(kernel, kernels, given)) texts.push_back(to_string(shape));
+        return texts;
+    };
+    EXPECT_EQ(names(kernels[0]), std::vector<std::string>{"1,1,1,8,8,32"});
+    EXPECT_EQ(names(kernels[1]), std::vector<std::string>{"1,1,1,8,8,20,40"});
+    EXPECT_EQ(names(kernels[2]), std::vector<std::string>{"1,1,1,8,8,32"});
+    EXPECT_EQ(shapes_of(kernels[1], kernels, {}).size(), 3U);
+    for (const ShapeSpec &shape : shapes_of(kernels[1], kernels, {})) EXPECT_EQ(shape.head_dim, 64);
 }
 
 }  // namespace

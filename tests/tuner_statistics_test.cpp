@@ -1,5 +1,7 @@
 // The tuner's statistics against values known elsewhere, its classifier, its cover.
 #include "paired_statistics.h"
+#include "paired_verdict.h"
+#include "protocol.h"
 #include "tree_ensemble.h"
 #include "variant_cover.h"
 
@@ -61,6 +63,24 @@ TEST(TunerStatistics, FalseAlarms) {
         alarms += wilcoxon_p(differences) < 0.05 ? 1 : 0;
     }
     EXPECT_NEAR(alarms / double{kTrials}, 0.05, 0.015);
+}
+
+TEST(TunerVerdict, WinsBelowTheNoiseFloorAlone) {
+    std::vector<double> a_tenth_less, the_same;
+    for (int i = 0; i < kPlacements; ++i) {
+        a_tenth_less.push_back(std::log(0.9) + 1e-3 * i);
+        the_same.push_back(1e-3 * (i % 2 == 0 ? 1 + i : -i));
+    }
+    const std::vector<PairedVerdict> verdicts = judge_pairs({a_tenth_less, the_same}, 0.05);
+    EXPECT_TRUE(verdicts[0].win);
+    EXPECT_NEAR(verdicts[0].ratio, 0.9 * std::exp(4.5e-3), 1e-9);
+    EXPECT_LT(verdicts[0].interval.high, 0.95);
+    EXPECT_NEAR(verdicts[0].p, 2 * wilcoxon_p(a_tenth_less), 1e-12);  // one of two
+    EXPECT_EQ(verdicts[0].pairs, kPlacements * kPairs);
+    EXPECT_FALSE(verdicts[1].win);
+    EXPECT_FALSE(judge_pairs({a_tenth_less}, 0.12)[0].win);
+    EXPECT_DOUBLE_EQ(least_gain(0), kLeastGain);
+    EXPECT_GT(noise_floor_of(the_same), 0);
 }
 
 TEST(TunerEnsemble, LearnsABox) {

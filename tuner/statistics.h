@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -19,5 +20,11 @@ inline double quantile(std::vector<double> values, double p) {
 inline double median(const std::vector<double> &values) { return quantile(values, 0.5); }
 inline double quarter(const std::vector<double> &values) { return quantile(values, 0.25); }
 inline double three_quarters(const std::vector<double> &values) { return quantile(values, 0.75); }
+
+inline double geometric_mean(const std::vector<double> &values) {
+    double sum = 0;
+    for (const double value : values) sum += std::log(value);
+    return std::exp(sum / static_cast<double>(values.size()));
+}
 
 }  // namespace flashwright

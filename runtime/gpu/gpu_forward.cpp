@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "call_by_gpu_kernel.h"
 #include "device.h"
 #include "forward_call.h"
 #include "kernel_choice.h"
@@ -13,10 +14,10 @@
 namespace flashwright {
 namespace {
 
-const GpuKernel *find_forward(const ForwardProblem &problem, const char *backend, bool finite) {
-    return find_kernel(kGpuKernels, kGpuKernelCount, backend, problem.dtype,
-                       std::max(problem.head_dim, problem.head_dim_v), attention_request(Op::forward, problem).terms,
-                       finite);
+const GpuKernel *find_forward(const GpuKernel *kernels, int count, const ForwardProblem &problem, const char *backend,
+                              bool finite) {
+    return find_kernel(kernels, count, backend, problem.dtype, std::max(problem.head_dim, problem.head_dim_v),
+                       attention_request(Op::forward, problem).terms, finite);
 }
 
 flashwright_status check_forward(const flashwright_forward_args *args, const char *backend, ForwardProblem *problem) {
@@ -29,7 +30,26 @@ bool nothing_to_do(const ForwardProblem &problem) {
     return problem.batch == 0 || problem.heads == 0 || problem.seqlen_q == 0;
 }
 
+// By the first of the kernels that takes the call.
+flashwright_status forward_on_stream(const flashwright_forward_args *args, const flashwright_gpu_stream *stream,
+                                     const GpuKernel *kernels, int count, const char **name) {
+    ForwardProblem problem;
+    const GpuDevice *device = nullptr;
+    GpuStream where;
+    flashwright_status status = find_stream(stream, &device, &where);
+    if (!failed(status)) status = check_forward(args, stream->backend, &problem);
+    if (failed(status) || nothing_to_do(problem)) return status;
+    return run_on_stream<StreamForwardCall>(
+        problem, find_forward(kernels, count, problem, stream->backend, stream->finite != 0), *device, where, name);
+}
+
 }  // namespace
+
+flashwright_status forward_on_stream_by_kernel(const flashwright_forward_args &args,
+                                               const flashwright_gpu_stream &stream, const GpuKernel &kernel) {
+    return forward_on_stream(&args, &stream, &kernel, 1, nullptr);
+}
+
 }  // namespace flashwright
 
 using namespace flashwright;
@@ -59,17 +79,11 @@ flashwright_status flashwright_gpu_forward(const flashwright_forward_args *args,
     if (!failed(status)) status = check_forward(args, backend, &problem);
     if (failed(status) || nothing_to_do(problem)) return status;
     const bool finite = all_finite(problem, problem.v, true);
-    return run_call<GpuForwardCall>(problem, find_forward(problem, backend, finite), backend, kernel);
+    return run_call<GpuForwardCall>(problem, find_forward(kGpuKernels, kGpuKernelCount, problem, backend, finite),
+                                    backend, kernel);
 }
 
 flashwright_status flashwright_gpu_forward_on_stream(const flashwright_forward_args *args,
                                                      const flashwright_gpu_stream *stream, const char **kernel) {
-    ForwardProblem problem;
-    const GpuDevice *device = nullptr;
-    GpuStream where;
-    flashwright_status status = find_stream(stream, &device, &where);
-    if (!failed(status)) status = check_forward(args, stream->backend, &problem);
-    if (failed(status) || nothing_to_do(problem)) return status;
-    return run_on_stream<StreamForwardCall>(problem, find_forward(problem, stream->backend, stream->finite != 0),
-                                            *device, where, kernel);
+    return forward_on_stream(args, stream, kGpuKernels, kGpuKernelCount, kernel);
 }

@@ -75,6 +75,7 @@ awk -v keys="$keys" 'BEGIN {
 FAKE
 chmod +x fake/generate tools/ptxas tools/nvdisasm
 export FLASHWRIGHT_GPU_GENERATOR=$work/fake/generate CUDA_TOOLS=$work/tools
+export CUDA_VISIBLE_DEVICES=-1  # where there is a device, too
 few=(--only threads=64 --only rows=2 --only tile_d=4 --only tile_v=16 --only parts=1 --strategy exhaustive --jobs 4)
 
 tune 0 --output faults.json "${few[@]}" --only block_k=4,8,12,20,24 --compile-limit 2
@@ -86,13 +87,16 @@ $python - <<'PYTHON' || fail "the files of the fault suite"
 import collections, json
 before, after = json.load(open("facts.json"))["configuration"], json.load(open("faults.json"))
 before["kernels"][1]["tiles"]["block_k"] = 24
+evidence = after.pop("evidence")["forward_f32_cuda_d32"]
 assert after == before, after
+assert evidence.pop("ratio") < 0.995 and evidence == {"basis": "predicted", "verdict": "win", "model": "static-1", "architectures": ["sm_80", "sm_90"]}, evidence
 results = json.load(open("faults.t4.json"))["results"]
 by = {(r["configuration"]["block_k"], r["x_arch"]): (r["invalidity"], r["x_verdict"]) for r in results}
 assert by == {(16, "sm_80"): ("correct", "ok"), (16, "sm_90"): ("correct", "ok"), (24, "sm_80"): ("correct", "ok"),
               (24, "sm_90"): ("correct", "ok"), (4, "sm_80"): ("constraints", "spill"), (8, "sm_80"): ("compile", "compile"),
               (12, "sm_80"): ("compile", "timeout"), (20, "sm_80"): ("compile", "compile")}, by
 assert all("x_detail" in r for r in results if r["x_verdict"] != "ok")
+assert all(r["x_basis"] == "predicted" for r in results)
 PYTHON
 pgrep -f "sleep 4321" >/dev/null && fail "a process is left"
 
@@ -101,7 +105,20 @@ tune 0 --output tie.json "${few[@]}" --only block_k=4,16 --only tile_v=16,32 --j
 $python -c 'import json
 kernel, = json.load(open("stdout"))
 assert kernel["verdict"] == "tie" and kernel["backend"] == "cuda" and kernel["failures"] == {"spill": 2}, kernel
-assert json.load(open("tie.json")) == json.load(open("facts.json"))["configuration"]' || fail "a tie"
+after = json.load(open("tie.json"))
+assert after.pop("evidence")["forward_f32_cuda_d32"]["verdict"] == "tie"
+assert after == json.load(open("facts.json"))["configuration"]' || fail "a tie"
+
+# A prediction that changes nothing leaves what says that the tiles were measured.
+$python - <<'PYTHON'
+import json
+facts = json.load(open("facts.json"))
+facts["configuration"]["evidence"] = {"forward_f32_cuda_d32": {"basis": "measured", "verdict": "win"}}
+json.dump(facts, open("fake/generate.json", "w"))
+PYTHON
+tune 0 --output tie.json "${few[@]}" --only block_k=4,16 --only tile_v=16,32
+grep -q '"forward_f32_cuda_d32": {"basis": "measured", "verdict": "win"}' tie.json || fail "a measurement was forgotten for a prediction"
+cp facts.json fake/generate.json
 
 # A default that spills is replaced by what does not, whatever is predicted.
 touch spill
@@ -132,11 +149,18 @@ wait $pid || code=$?
 grep -q '"block_k": 24' late.json || fail "an interrupted run did not keep what it knew"
 
 # Wrong command lines.
-for option in --resume "--isa avx2" "--shape 1,1,1,8,8,32" "--shapes F" "--warm-start F" "--max-variants 2" "--run-limit 1" --keep-duplicates; do
+for option in --resume "--isa avx2" "--warm-start F" "--max-variants 2"; do
     # shellcheck disable=SC2086 # a word or two
     tune 1 --output w.json $option
     name=${option#--}
     says stderr "error: ${name%% *}: expected none with --backend cuda"
+done
+echo '["1,1,1,8,8,32"]' >shapes
+for option in "--shape 1,1,1,8,8,32" "--shapes shapes" "--run-limit 1" --keep-duplicates; do
+    # shellcheck disable=SC2086 # a word or two
+    tune 1 --output w.json $option
+    name=${option#--}
+    says stderr "error: ${name%% *}: expected none without a CUDA device, got one; "
 done
 tune 1 --verify F
 says stderr "error: verify: expected none"

@@ -1,7 +1,7 @@
 #include "baseline.h"
 
 #include "clocks.h"
-#include "paired_statistics.h"
+#include "paired_verdict.h"
 #include "protocol.h"
 #include "statistics.h"
 
@@ -31,17 +31,6 @@ void record_default(TuningSession &session, const Build &build, const CheckResul
     for (std::size_t s = 0; s < session.shapes(); ++s)
         entry["shapes"][session.shape_name(s)] = {{"ratio", 1.0}, {"seconds", seconds[s]}};
     session.journal.append(entry);
-}
-
-// Once more where it fails: what the machine did once it need not do again.
-PairTimes preflight(TuningSession &session, int shape) {
-    PairTimes times;
-    for (int attempt = 0; attempt < 2; ++attempt) {
-        times = session.trials.pairs(session.anchor(), {session.anchor()}, shape, kPlacements);
-        if (times.fault.verdict == Verdict::ok || times.fault.verdict == Verdict::interrupted) return times;
-    }
-    expect_ok(session, times.fault);
-    return times;
 }
 
 }  // namespace
@@ -77,11 +66,11 @@ void measure_noise(TuningSession &session) {
         session.step("noise floor of " + session.shape_name(s));
         const double wall = wall_seconds();
         const double expected = 4.0 * kPlacements * (kPairs + 1) * std::max(session.default_seconds[s], 3e-3);
-        const PairTimes times = preflight(session, static_cast<int>(s));
+        const PairTimes times = paired_with_itself(session.contest(), static_cast<int>(s), kPlacements);
         if (times.fault.verdict == Verdict::interrupted) break;
+        expect_ok(session, times.fault);
         session.busy = std::clamp((wall_seconds() - wall) / expected, session.busy, 10.0);
-        const Interval interval = median_interval(times.log_ratios[0]);
-        session.noise_floor[s] = (interval.high - interval.low) / 2;
+        session.noise_floor[s] = noise_floor_of(times.log_ratios[0]);
         entry["noise_floor"][session.shape_name(s)] = session.noise_floor[s];
     }
     session.journal.append(entry);

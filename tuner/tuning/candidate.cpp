@@ -2,18 +2,8 @@
 
 #include "../../runtime/src/call_by_kernel.h"
 #include "../../runtime/src/scratch.h"
+#include "candidate_object.h"
 #include "check_status.h"
-
-#include <dlfcn.h>
-#include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
-#include <stdexcept>
 
 // What the candidates' calls for scratch memory are renamed to: the runtime's own names are hidden in this program.
 extern "C" {
@@ -29,33 +19,9 @@ int candidate_scratch_free(void *context, void *block) { return flashwright_scra
 }
 
 namespace flashwright {
-namespace {
-
-std::runtime_error cannot_be_loaded(const std::string &why) {
-    return std::runtime_error(fmt::format("cannot be loaded: {}", why));
-}
-
-// A copy in memory of its own, which only this process knows.
-std::string private_copy(const std::string &path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    if (!(text << file.rdbuf())) throw cannot_be_loaded(path + " cannot be read");
-    const std::string content = text.str();
-    const int copy = memfd_create("candidate", 0);
-    if (copy < 0) throw cannot_be_loaded(std::strerror(errno));
-    if (write(copy, content.data(), content.size()) != static_cast<ssize_t>(content.size()))
-        throw cannot_be_loaded("no memory for a copy");
-    return fmt::format("/proc/self/fd/{}", copy);  // open as long as the process lives: names must differ
-}
-
-}  // namespace
-
 Candidate::Candidate(const std::string &shared_object, const CpuSimdTiles &tiles, const KernelFamily &family)
     : isa_(family.isa), kernel_{} {
-    // Never unloaded: the process ends first.
-    void *library = dlopen(private_copy(shared_object).c_str(), RTLD_NOW | RTLD_LOCAL);
-    void *symbol = library != nullptr ? dlsym(library, kCandidateSymbol) : nullptr;
-    if (symbol == nullptr) throw cannot_be_loaded(dlerror());
+    void *symbol = load_candidate(shared_object);
     kernel_.name = kCandidateSymbol;
     kernel_.dtype = family.element_type();
     kernel_.isa = isa_.c_str();

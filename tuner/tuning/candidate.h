@@ -1,6 +1,4 @@
-// A built candidate, loaded into this process, which is a child made for that. Each is a copy of the file in pages of
-// its own: a kernel's speed depends by a percent or two on the physical pages that its code happens to get, and the
-// page cache would hand out the same ones every time.
+// A CPU kernel that was built as a candidate, in a child process.
 #pragma once
 
 #include "flashwright/flashwright.h"
@@ -28,12 +26,5 @@ class Candidate {
     std::string isa_;
     Kernel kernel_;
 };
-
-// The C name of every candidate's kernel.
-inline constexpr const char *kCandidateSymbol = "flashwright_candidate";
-
-// Linker arguments that make a shared object of a kernel's object; its scratch memory comes from the loading program.
-inline constexpr const char *kCandidateLinkerOptions[] = {"-shared", "--wrap=flashwright_scratch_allocate",
-                                                          "--wrap=flashwright_scratch_free"};
 
 }  // namespace flashwright

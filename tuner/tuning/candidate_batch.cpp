@@ -84,7 +84,7 @@ void time_batch(TuningSession &session, const std::vector<std::size_t> &points, 
     const std::size_t first = field.size() + 1;
     field.insert(field.end(), points.begin(), points.end());
     const RoundTimes times =
-        session.trials.rounds(session.with_anchor(field), session.all_shapes(), kBatchRounds,
+        session.trials.rounds(session.contest().with_anchor(field), session.all_shapes(), kBatchRounds,
                               session.options.seed + static_cast<std::uint32_t>(session.history.order().size()));
     if (times.interrupted) return;
     const CheckResult &anchor_fault = times.faults[0];

@@ -1,6 +1,6 @@
 #include "candidate_builder.h"
 
-#include "candidate.h"
+#include "candidate_object.h"
 #include "file.h"
 #include "generator_program.h"
 
@@ -30,30 +30,25 @@ std::string hash_of(const std::string &content) {
     return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-std::vector<std::string> generator_arguments(const GeneratorProgram &generator, const BuildRequest &request) {
-    const auto target = generator.targets.find(request.isa);
-    if (target == generator.targets.end())
-        throw std::runtime_error(fmt::format("{}: no Halide target for ISA {}", generator.path, request.isa));
-    std::vector<std::string> arguments = {"-g",
-                                          request.op,
-                                          "-f",
-                                          kCandidateSymbol,
-                                          "-n",
-                                          "candidate",
-                                          "-e",
-                                          "object",
-                                          "target=" + target->second,
-                                          std::string("dtype=") + (request.dtype == "f64" ? "float64" : "float32")};
-    arguments.insert(arguments.end(), request.tiles.begin(), request.tiles.end());
-    return arguments;
-}
-
 }  // namespace
 
-BuildRequest build_request_of(const KernelFamily &family, const CpuSimdTiles &tiles) {
-    BuildRequest request = {family.op, family.dtype, family.isa, {}};
+BuildRequest build_request_of(const GeneratorProgram &generator, const KernelFamily &family,
+                              const CpuSimdTiles &tiles) {
+    const auto target = generator.targets.find(family.isa);
+    if (target == generator.targets.end())
+        throw std::runtime_error(fmt::format("{}: no Halide target for ISA {}", generator.path, family.isa));
+    BuildRequest request = {"-g",
+                            family.op,
+                            "-f",
+                            kCandidateSymbol,
+                            "-n",
+                            "candidate",
+                            "-e",
+                            "object",
+                            "target=" + target->second,
+                            std::string("dtype=") + (family.dtype == "f64" ? "float64" : "float32")};
     for (const TileParameter &parameter : family.space().parameters) {
-        if (!parameter.run_time) request.tiles.push_back(fmt::format("{}={}", parameter.name, tiles.*parameter.member));
+        if (!parameter.run_time) request.push_back(fmt::format("{}={}", parameter.name, tiles.*parameter.member));
     }
     return request;
 }
@@ -79,8 +74,7 @@ std::string default_build_cache() {
 // whole.
 class CandidateBuilder::Job {
  public:
-    Job(const CandidateBuilder &builder, const BuildRequest &request)
-        : builder_(builder), arguments_(generator_arguments(builder.generator_, request)) {
+    Job(const CandidateBuilder &builder, const BuildRequest &request) : builder_(builder), arguments_(request) {
         std::string key = builder.generator_.hash;
         for (const std::string &argument : arguments_) key += "\n" + argument;
         entry_ = fs::path(builder.cache_) / hash_of(key);

@@ -21,12 +21,11 @@ struct GeneratorProgram {
 // FLASHWRIGHT_GENERATOR, else beside this program. Throws std::runtime_error if there is none.
 GeneratorProgram find_generator();
 
-// One kernel, as the generator's command line without paths.
-struct BuildRequest {
-    std::string op, dtype, isa;
-    std::vector<std::string> tiles;  // parameter=value, those compiled in
-};
-BuildRequest build_request_of(const KernelFamily &family, const CpuSimdTiles &tiles);
+// One kernel, whose function is kCandidateSymbol and whose object candidate.o: the generator's command line without
+// paths.
+using BuildRequest = std::vector<std::string>;
+// Throws std::runtime_error if the generator has no target for the family.
+BuildRequest build_request_of(const GeneratorProgram &generator, const KernelFamily &family, const CpuSimdTiles &tiles);
 
 struct Build {
     ChildOutcome outcome;

@@ -53,7 +53,7 @@ void become_child(pid_t parent, const ChildLimits &limits, const char *log) {
     if (getppid() != parent) _exit(kFailedExit);
     for (const int signal : {SIGINT, SIGTERM, SIGPIPE}) std::signal(signal, SIG_DFL);
     limit(RLIMIT_CORE, 0);
-    if (kLimitsMemory) limit(RLIMIT_AS, address_space_in_use() + limits.memory_bytes);
+    if (kLimitsMemory && limits.memory_bytes > 0) limit(RLIMIT_AS, address_space_in_use() + limits.memory_bytes);
     const int out = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     const int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
     dup2(in, STDIN_FILENO);

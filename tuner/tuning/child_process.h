@@ -13,7 +13,7 @@ namespace flashwright {
 
 struct ChildLimits {
     double silent_seconds;       // without a record, or for a program in all
-    std::uint64_t memory_bytes;  // of address space beyond what the parent has
+    std::uint64_t memory_bytes;  // of address space beyond what the parent has; 0: no limit
 };
 
 enum class ChildEnd { finished, failed, crashed, out_of_memory, timed_out, interrupted };

@@ -4,7 +4,6 @@
 #include "protocol.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <tuple>
 
@@ -12,11 +11,6 @@ namespace flashwright {
 namespace {
 
 using nlohmann::json;
-
-// The largest ratio that a winner's interval may reach is 1 less this.
-double least_gain(const TuningSession &session, std::size_t shape) {
-    return std::max(kLeastGain, session.noise_floor[shape]);
-}
 
 TunedRow default_row(const TuningSession &session, std::size_t shape) {
     TunedRow row;
@@ -29,19 +23,11 @@ TunedRow default_row(const TuningSession &session, std::size_t shape) {
 // Each as the row that it would be.
 std::vector<TunedRow> judge(const TuningSession &session, std::size_t shape, const std::vector<std::size_t> &points,
                             const std::vector<std::vector<double>> &log_ratios) {
-    std::vector<double> p_values;
-    for (const auto &ratios : log_ratios) p_values.push_back(wilcoxon_p(ratios));
-    p_values = holm(p_values);
     std::vector<TunedRow> judged;
-    for (std::size_t i = 0; i < points.size(); ++i) {
+    for (const PairedVerdict &verdict : judge_pairs(log_ratios, session.noise_floor[shape])) {
         TunedRow row = default_row(session, shape);
-        const Interval logs = hodges_lehmann_interval(log_ratios[i]);
-        row.point = points[i];
-        row.ratio = std::exp(hodges_lehmann(log_ratios[i]));
-        row.interval = {std::exp(logs.low), std::exp(logs.high)};
-        row.p = p_values[i];
-        row.pairs = static_cast<int>(log_ratios[i].size()) * kPairs;
-        row.win = row.p < kSignificance && row.interval.high < 1 - least_gain(session, shape);
+        static_cast<PairedVerdict &>(row) = verdict;
+        row.point = points[judged.size()];
         judged.push_back(row);
     }
     return judged;
@@ -57,7 +43,7 @@ TunedRow preferred(const TuningSession &session, std::size_t shape, const std::v
                    const std::vector<std::size_t> &shipped) {
     const double best = fastest(winners).ratio;
     const auto rank = [&](const TunedRow &w) {
-        const bool apart = w.ratio > best * (1 + least_gain(session, shape));
+        const bool apart = w.ratio > best * (1 + least_gain(session.noise_floor[shape]));
         const bool additional = std::find(shipped.begin(), shipped.end(), w.point) == shipped.end();
         const CpuSimdTiles tiles = session.tiles(w.point);
         return std::make_tuple(apart, additional, tiles.block_q * tiles.block_k, w.point);
@@ -91,7 +77,7 @@ TunedRow duel(TuningSession &session, std::size_t shape, std::vector<std::size_t
     TunedRow row = default_row(session, shape);
     if (points.empty()) return row;
     session.step("duel on " + session.shape_name(shape));
-    const PairTimes times = paired_with_default(session, points, static_cast<int>(shape), kPlacements);
+    const PairTimes times = paired_with_default(session.contest(), points, static_cast<int>(shape), kPlacements);
     if (points.empty() || session.stopped()) return row;
     const std::vector<TunedRow> judged = judge(session, shape, points, times.log_ratios);
     std::vector<TunedRow> winners;

@@ -38,7 +38,7 @@ std::vector<std::size_t> finalists(const TuningSession &session, std::size_t sha
 std::vector<Finalist> halve(TuningSession &session, std::size_t shape, std::vector<std::size_t> points) {
     std::vector<Finalist> ranked;
     for (int rounds = kHalvingRounds; !points.empty() && !session.stopped(); rounds *= 2) {
-        const RoundTimes times = timed_beside_default(session, points, {static_cast<int>(shape)}, rounds,
+        const RoundTimes times = timed_beside_default(session.contest(), points, {static_cast<int>(shape)}, rounds,
                                                       session.options.seed + static_cast<std::uint32_t>(rounds));
         if (times.interrupted) break;
         ranked.clear();
@@ -79,7 +79,7 @@ Pool time_pool(TuningSession &session, std::vector<std::size_t> points) {
     if (points.empty()) return {};
     session.step(fmt::format("{} finalists on all shapes", points.size()));
     const RoundTimes times =
-        timed_beside_default(session, points, session.all_shapes(), kPoolRounds, session.options.seed);
+        timed_beside_default(session.contest(), points, session.all_shapes(), kPoolRounds, session.options.seed);
     if (times.interrupted) return {};
     Pool pool = {points, {}};
     for (std::size_t i = 0; i < points.size(); ++i) {

@@ -19,6 +19,8 @@ class GuardedTensors {
 
     void poison();
     bool canaries_whole() const;  // nothing beside the tensors was written
+    // All of it, canaries too.
+    std::vector<std::byte> &memory() { return memory_; }
 
  private:
     std::vector<const flashwright_tensor *> tensors_;

@@ -52,7 +52,9 @@ ordered_json times_json(const json &entry, const std::vector<double> &seconds) {
             {"runtimes", runtimes}};
 }
 
-ordered_json result_json(const json &entry, const std::string &shape, const json &timing) {
+}  // namespace
+
+nlohmann::ordered_json t4_result(const json &entry, const std::string &shape, const json &timing) {
     const Verdict verdict = verdict_named(entry.value("verdict", ""));
     const auto seconds = timing.value("seconds", std::vector<double>{});
     ordered_json measurements = ordered_json::array();
@@ -64,19 +66,14 @@ ordered_json result_json(const json &entry, const std::string &shape, const json
                            {"invalidity", invalidity(verdict, entry.value("compiling", false))},
                            {"correctness", verdict == Verdict::ok || verdict == Verdict::slow ? 1 : 0},
                            {"measurements", measurements},
-                           {"x_op", entry["op"]},
-                           {"x_dtype", entry["dtype"]},
-                           {"x_isa", entry["isa"]},
                            {"x_shape", shape},
                            {"x_verdict", entry["verdict"]}};
-    if (entry.contains("error")) result["x_error"] = entry["error"];
-    if (entry.contains("detail")) result["x_detail"] = entry["detail"];
-    if (entry.contains("duplicate_of")) result["x_duplicate_of"] = entry["duplicate_of"];
+    for (const char *name : {"op", "dtype", "isa", "kernel", "basis", "device", "error", "detail", "duplicate_of"}) {
+        if (entry.contains(name)) result[std::string("x_") + name] = entry[name];
+    }
     if (entry.value("default", false)) result["x_default"] = true;
     return result;
 }
-
-}  // namespace
 
 nlohmann::ordered_json t4_results(const std::vector<nlohmann::json> &entries, const GeneratorProgram &generator) {
     ordered_json results = ordered_json::array(), duels = ordered_json::array(), floors = ordered_json::array();
@@ -99,8 +96,8 @@ nlohmann::ordered_json t4_results(const std::vector<nlohmann::json> &entries, co
         if (!entry.contains("trial")) continue;
         const json shapes = entry.value("shapes", json::object());
         // What failed on a shape is a result of that shape, what failed before any was timed of none.
-        if (shapes.empty()) put(result_json(entry, entry.value("failed_on", ""), json::object()));
-        for (const auto &[shape, timing] : shapes.items()) put(result_json(entry, shape, timing));
+        if (shapes.empty()) put(t4_result(entry, entry.value("failed_on", ""), json::object()));
+        for (const auto &[shape, timing] : shapes.items()) put(t4_result(entry, shape, timing));
     }
     return {{"schema_version", kFormat},
             {"metadata",

@@ -1,6 +1,7 @@
-// Text from outside, which may be no UTF-8, on its way into files.
+// Text and numbers on their way into files; text from outside may be no UTF-8.
 #pragma once
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <string>
@@ -11,6 +12,11 @@ namespace flashwright {
 template <typename Json>
 std::string dumped(const Json &value, int indent = -1) {
     return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+// Six digits, which say more than a time or a model knows.
+inline nlohmann::ordered_json shortened(double value) {
+    return nlohmann::ordered_json::parse(fmt::format("{:.6g}", value));
 }
 
 // At most so many bytes, and no part of a character at the end.

@@ -1,6 +1,5 @@
 #include "trials.h"
 
-#include "candidate.h"
 #include "clocks.h"
 #include "protocol.h"
 #include "statistics.h"
@@ -23,11 +22,7 @@ namespace {
 
 constexpr double kSampleSeconds = 3e-3;  // at least, so that the clock and a cold start do not count
 constexpr double kSlowFactor = 4;
-// Of the anchor, whose speed is not known yet: 20 s, and more for large shapes, as if it had a hundredth of the slowest
-// kernel's speed. Of candidates: so many times the longest that the anchor was silent.
-constexpr double kAnchorSilence = 20, kSilencePerOperation = 100e-9;
-constexpr double kSilenceFactor = 20, kLeastSilence = 2;
-constexpr std::uint64_t kMemory = std::uint64_t{4} << 30;
+constexpr double kSilenceFactor = 20;  // of candidates: so many times the longest that the anchor was silent
 
 enum RecordKind { kBegins, kSample, kChecked, kWrong, kSlow, kGivesUp };
 
@@ -49,56 +44,25 @@ void shift_address_space(std::mt19937 &random) {
 
 }  // namespace
 
-// The problems of the shapes, in the child, filled on first use.
-class Trials::Stage {
- public:
-    Stage(const Trials &trials, std::vector<int> calls, std::uint32_t placement)
-        : trials_(trials), calls_(std::move(calls)), placement_(placement), problems_(trials.timed_shapes_.size()) {}
-
-    // Thread-CPU seconds of one call.
-    double sample(const Candidate &candidate, std::size_t shape) {
-        if (!problems_[shape])
-            problems_[shape] = make_timed_problem(trials_.family_, trials_.timed_shapes_[shape], placement_);
-        const TimedProblem &problem = *problems_[shape];
-        const int calls = calls_[shape];
-        const double seconds = time_of(1, [&] {
-            for (int i = 0; i < calls; ++i) problem.run(candidate);
-        });
-        return seconds / calls;
-    }
-
- private:
-    const Trials &trials_;
-    std::vector<int> calls_;
-    std::uint32_t placement_;
-    std::vector<std::unique_ptr<TimedProblem>> problems_;
-};
-
-Trials::Trials(const KernelFamily &family, const std::vector<ShapeSpec> &shapes, double silent_seconds,
-               std::uint32_t seed, StopRequested stop_requested)
-    : family_(family),
-      calls_(shapes.size(), 1),
-      problems_(check_problems(family, shapes)),
+Trials::Trials(std::unique_ptr<TrialSubject> subject, double silent_seconds, std::uint32_t seed,
+               StopRequested stop_requested)
+    : subject_(std::move(subject)),
+      problems_(subject_->problems()),
+      shapes_(subject_->shapes()),
+      calls_(shapes_.size(), 1),
       stop_requested_(std::move(stop_requested)),
       silence_given_(silent_seconds > 0),
-      limits_{silence_given_ ? silent_seconds : kAnchorSilence, kMemory},
-      placements_(seed) {
-    for (const ShapeSpec &shape : shapes) timed_shapes_.push_back(timed_shape(family, shape));
-    for (const ShapeSpec &shape : timed_shapes_) {
-        if (!silence_given_)
-            limits_.silent_seconds =
-                std::max(limits_.silent_seconds, kSilencePerOperation * operations_of(family, shape));
-        limits_.memory_bytes += tensor_bytes(shape);
-    }
-}
-
-std::unique_ptr<Candidate> Trials::load(const Contestant &contestant) const {
-    return std::make_unique<Candidate>(contestant.shared_object, contestant.tiles, family_);
-}
+      limits_{silence_given_ ? silent_seconds : subject_->anchor_silence(), subject_->memory_bytes()},
+      placements_(seed) {}
 
 int Trials::shape_of_problem(std::size_t problem) const {
-    const std::size_t awkward = problems_.size() - timed_shapes_.size();
+    const std::size_t awkward = problems_.size() - shapes_.size();
     return problem < awkward ? -1 : static_cast<int>(problem - awkward);
+}
+
+double Trials::sample(TrialStage &stage, std::size_t candidate, int shape) const {
+    const auto s = static_cast<std::size_t>(shape);
+    return stage.seconds_of(candidate, s, calls_[s]);
 }
 
 ChildOutcome Trials::run(const std::function<void(const RecordSender &)> &body,
@@ -129,27 +93,26 @@ ChildOutcome Trials::run(const std::function<void(const RecordSender &)> &body,
     return outcome;
 }
 
-void Trials::check_and_time(const Candidate &candidate, const std::vector<double> &best_seconds,
+void Trials::check_and_time(const Contestant &contestant, const std::vector<double> &best_seconds,
                             const RecordSender &parent) const {
+    const auto stage = subject_->make_stage(0);
+    const std::size_t candidate = stage->load(contestant);
     for (std::size_t i = 0; i < problems_.size(); ++i) {
-        const std::string &name = problems_[i]->name();
-        parent.send(record(kBegins, 0, shape_of_problem(i), 0, name));
-        const double error = problems_[i]->error_of(candidate);
+        parent.send(record(kBegins, 0, shape_of_problem(i), 0, problems_[i]));
+        const double error = stage->error_of(candidate, i);
         // Written so that NaN is wrong.
-        parent.send(record(error <= 1 ? kChecked : kWrong, 0, shape_of_problem(i), error, name));
+        parent.send(record(error <= 1 ? kChecked : kWrong, 0, shape_of_problem(i), error, problems_[i]));
         if (!(error <= 1)) return;
     }
-    Stage stage(*this, std::vector<int>(timed_shapes_.size(), 1), 0);
-    for (std::size_t shape = 0; shape < timed_shapes_.size(); ++shape) {
-        const std::string name = to_string(timed_shapes_[shape]);
+    for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
         const int number = static_cast<int>(shape);
-        parent.send(record(kBegins, 0, number, 0, name));
-        double seconds = stage.sample(candidate, shape);
+        parent.send(record(kBegins, 0, number, 0, shapes_[shape]));
+        double seconds = stage->seconds_of(candidate, shape, 1);
         const double limit = kSlowFactor * best_seconds[shape];
         // The first call is also the warm-up; only a second that is slow too counts.
-        if (limit > 0 && seconds > limit) seconds = stage.sample(candidate, shape);
+        if (limit > 0 && seconds > limit) seconds = stage->seconds_of(candidate, shape, 1);
         if (limit > 0 && seconds > limit) {
-            parent.send(record(kSlow, 0, number, seconds / best_seconds[shape], name));
+            parent.send(record(kSlow, 0, number, seconds / best_seconds[shape], shapes_[shape]));
             return;
         }
     }
@@ -159,7 +122,7 @@ CheckResult Trials::check(const Contestant &contestant, const std::vector<double
     CheckResult result;
     std::string doing = "loading";
     const ChildOutcome outcome =
-        run([&](const RecordSender &parent) { check_and_time(*load(contestant), best_seconds, parent); },
+        run([&](const RecordSender &parent) { check_and_time(contestant, best_seconds, parent); },
             [&](const Record &heard) {
                 doing = heard.text;
                 result.shape = heard.shape;
@@ -184,38 +147,38 @@ CheckResult Trials::check(const Contestant &contestant, const std::vector<double
 
 CheckResult Trials::calibrate(const Contestant &anchor) {
     std::fill(calls_.begin(), calls_.end(), 1);
-    std::vector<int> all(timed_shapes_.size());
+    std::vector<int> all(shapes_.size());
     std::iota(all.begin(), all.end(), 0);
     constexpr int kRounds = 5;
     const RoundTimes times = rounds({anchor}, all, kRounds, 0);
     if (times.interrupted || times.faults[0].verdict != Verdict::ok) return times.faults[0];
-    for (std::size_t shape = 0; shape < timed_shapes_.size(); ++shape) {
+    for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
         const auto &samples = times.seconds[0][shape];
         const double seconds = *std::min_element(samples.begin(), samples.end());
         calls_[shape] = static_cast<int>(std::clamp(std::ceil(kSampleSeconds / std::max(seconds, 1e-9)), 1.0, 1e5));
     }
-    if (!silence_given_) limits_.silent_seconds = std::max(kLeastSilence, kSilenceFactor * longest_silence_);
+    if (!silence_given_)
+        limits_.silent_seconds = std::max(subject_->least_silence(), kSilenceFactor * longest_silence_);
     return {};
 }
 
 void Trials::run_rounds(const std::vector<Contestant> &contestants, const std::vector<std::size_t> &alive,
                         const std::vector<int> &shapes, int rounds, std::uint32_t seed,
                         const RecordSender &parent) const {
-    std::vector<std::unique_ptr<Candidate>> loaded(contestants.size());
+    const auto stage = subject_->make_stage(seed);
+    std::vector<std::size_t> loaded(contestants.size());
     for (const std::size_t i : alive) {
         parent.send(record(kBegins, i));
-        loaded[i] = load(contestants[i]);
+        loaded[i] = stage->load(contestants[i]);
     }
-    Stage stage(*this, calls_, seed);
     std::mt19937 random(seed);
     std::vector<std::size_t> order = alive;
     for (const int shape : shapes) {
-        const auto s = static_cast<std::size_t>(shape);
         for (int round = -1; round < rounds; ++round) {  // the first warms up
             std::shuffle(order.begin(), order.end(), random);
             for (const std::size_t i : order) {
                 parent.send(record(kBegins, i, shape));
-                const double seconds = stage.sample(*loaded[i], s);
+                const double seconds = sample(*stage, loaded[i], shape);
                 if (round >= 0) parent.send(record(kSample, i, shape, seconds));
             }
         }
@@ -230,7 +193,7 @@ RoundTimes Trials::rounds(const std::vector<Contestant> &contestants, const std:
     std::iota(alive.begin(), alive.end(), std::size_t{0});
     // Once for each candidate that fails, at most.
     while (!alive.empty()) {
-        result.seconds.assign(contestants.size(), std::vector<std::vector<double>>(timed_shapes_.size()));
+        result.seconds.assign(contestants.size(), std::vector<std::vector<double>>(shapes_.size()));
         std::size_t at = alive.front();
         int shape = -1;
         const ChildOutcome outcome =
@@ -261,16 +224,16 @@ void Trials::run_pairs(const Contestant &anchor, const std::vector<Contestant> &
     std::vector<std::size_t> order(a + 1);
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::shuffle(order.begin(), order.end(), random);
-    std::vector<std::unique_ptr<Candidate>> loaded(a + 1);
+    const auto stage = subject_->make_stage(placement);
+    std::vector<std::size_t> loaded(a + 1);
     for (const std::size_t i : order) {
         parent.send(record(kBegins, i, shape));
         shift_address_space(random);
-        loaded[i] = load(i < a ? contestants[i] : anchor);
+        loaded[i] = stage->load(i < a ? contestants[i] : anchor);
     }
-    Stage stage(*this, calls_, placement);
     const auto log_time = [&](std::size_t i) {
         parent.send(record(kBegins, i, shape));
-        return std::log(stage.sample(*loaded[i], static_cast<std::size_t>(shape)));
+        return std::log(sample(*stage, loaded[i], shape));
     };
     for (int pair = -1; pair < kPairs; ++pair) {  // the first warms up
         for (std::size_t b = 0; b < a; ++b) {

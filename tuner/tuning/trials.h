@@ -1,10 +1,8 @@
 // Runs candidates in child processes: correctness first, then times. Nothing that a candidate does reaches the tuner.
 #pragma once
 
-#include "check_problem.h"
 #include "child_process.h"
-#include "kernel_family.h"
-#include "shape_spec.h"
+#include "trial_subject.h"
 #include "verdict.h"
 
 #include <cstdint>
@@ -14,14 +12,6 @@
 #include <vector>
 
 namespace flashwright {
-
-class Candidate;
-
-// Something built that can be run.
-struct Contestant {
-    std::string shared_object;
-    CpuSimdTiles tiles;
-};
 
 struct CheckResult {
     Verdict verdict = Verdict::ok;
@@ -49,7 +39,7 @@ class Trials {
  public:
     // `silent_seconds`: how long a candidate may say nothing; 0: what follows from the anchor's own silence.
     // `seed`: of where code and tensors lie in memory when pairs are timed.
-    Trials(const KernelFamily &family, const std::vector<ShapeSpec> &shapes, double silent_seconds, std::uint32_t seed,
+    Trials(std::unique_ptr<TrialSubject> subject, double silent_seconds, std::uint32_t seed,
            StopRequested stop_requested);
 
     // Compares with exact results, then warms up and times one call of each shape; `best_seconds` by shape, 0 for
@@ -70,23 +60,20 @@ class Trials {
     PairTimes pairs(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape, int placements);
 
  private:
-    class Stage;
-
-    KernelFamily family_;
-    std::vector<ShapeSpec> timed_shapes_;
+    std::unique_ptr<TrialSubject> subject_;
+    std::vector<std::string> problems_, shapes_;
     std::vector<int> calls_;  // in a sample, by shape
-    std::vector<std::unique_ptr<CheckProblem>> problems_;
     StopRequested stop_requested_;
     bool silence_given_;
     ChildLimits limits_;
     double longest_silence_ = 0;  // so far
     std::mt19937 placements_;
 
-    std::unique_ptr<Candidate> load(const Contestant &contestant) const;
     int shape_of_problem(std::size_t problem) const;  // -1 for an awkward one
     ChildOutcome run(const std::function<void(const RecordSender &)> &body,
                      const std::function<void(const Record &)> &on_record);
-    void check_and_time(const Candidate &candidate, const std::vector<double> &best_seconds,
+    double sample(TrialStage &stage, std::size_t candidate, int shape) const;
+    void check_and_time(const Contestant &contestant, const std::vector<double> &best_seconds,
                         const RecordSender &parent) const;
     void run_rounds(const std::vector<Contestant> &contestants, const std::vector<std::size_t> &alive,
                     const std::vector<int> &shapes, int rounds, std::uint32_t seed, const RecordSender &parent) const;

@@ -14,10 +14,10 @@ namespace flashwright {
 
 struct TuneOptions {
     std::vector<std::string> ops, dtypes, isas;
-    std::vector<ShapeSpec> shapes;
-    double budget_seconds = 600;  // in all
-    std::size_t candidates = 0;   // a kernel; 0: no limit
-    std::size_t patience = 160;   // candidates without a better one
+    std::vector<ShapeSpec> shapes;  // of GPU kernels: none is their own
+    double budget_seconds = 600;    // in all
+    std::size_t candidates = 0;     // a kernel; 0: no limit
+    std::size_t patience = 160;     // candidates without a better one
     std::size_t max_variants = 4;
     std::string strategy = "auto";
     std::uint32_t seed = 1;
@@ -29,6 +29,7 @@ struct TuneOptions {
     bool keep_duplicates = false;  // time candidates whose object is equal to another's
     std::string output, results, warm_start;
     std::string build_cache;
+    std::vector<std::string> for_device;  // options given that mean nothing without a GPU
 
     // winners.json → winners.t4.json, unless `results` says another.
     std::string results_path() const {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernel_family.h"
-#include "paired_statistics.h"
+#include "paired_verdict.h"
 #include "shape_spec.h"
 
 #include <cstddef>
@@ -13,14 +13,9 @@
 namespace flashwright {
 
 // One row of the table to be: what serves a shape.
-struct TunedRow {
+struct TunedRow : PairedVerdict {  // of the best contestant
     ShapeSpec shape;
-    bool win = false;  // else the default stays: a tie
     std::size_t point = 0;
-    double ratio = 1;  // Hodges-Lehmann, of the best contestant's time over the default's
-    Interval interval = {1, 1};
-    double p = 1;  // adjusted
-    int pairs = 0;
     double noise_floor = 0;
 };
 

@@ -1,11 +1,10 @@
 #include "tuning_session.h"
 
-#include "statistics.h"
+#include "cpu_subject.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 namespace flashwright {
@@ -36,7 +35,7 @@ TuningSession::TuningSession(const TuneOptions &tune_options, const KernelFamily
       space(search_space(family.space(), family.machine(), smallest_of(options.shapes), family.default_tiles,
                          options.only)),
       default_point(space.find(family.space().point_of(family.default_tiles))),
-      trials(family, options.shapes, options.run_seconds, options.seed, stop_requested),
+      trials(make_cpu_subject(family, options.shapes), options.run_seconds, options.seed, stop_requested),
       history(space.size(), options.shapes.size()),
       default_seconds(options.shapes.size()),
       best_seconds(options.shapes.size()),
@@ -48,7 +47,9 @@ std::vector<int> TuningSession::all_shapes() const {
     return all;
 }
 
-BuildRequest TuningSession::build_request(std::size_t point) const { return build_request_of(family, tiles(point)); }
+BuildRequest TuningSession::build_request(std::size_t point) const {
+    return build_request_of(builder.generator(), family, tiles(point));
+}
 
 std::string TuningSession::identity(const Build &build, std::size_t point) const {
     std::string identity = build.object_hash;
@@ -58,10 +59,14 @@ std::string TuningSession::identity(const Build &build, std::size_t point) const
     return identity;
 }
 
-std::vector<Contestant> TuningSession::with_anchor(const std::vector<std::size_t> &points) const {
-    std::vector<Contestant> field = {anchor()};
-    for (const std::size_t point : points) field.push_back(contestants.at(point));
-    return field;
+ContestField TuningSession::contest() {
+    return {trials,
+            contestants,
+            default_point,
+            family.name(),
+            [this](std::size_t point, const CheckResult &fault) { record_failure(point, trial_entry(point), fault); },
+            listener.warning,
+            stop_requested};
 }
 
 nlohmann::json TuningSession::configuration(std::size_t point) const {
@@ -88,13 +93,6 @@ void TuningSession::record_failure(std::size_t point, nlohmann::json entry, cons
     contestants.erase(point);
     history.add(point, {});
     journal.append(entry);
-}
-
-double score(const std::vector<double> &seconds, const std::vector<double> &anchor) {
-    std::vector<double> ratios;
-    for (std::size_t round = 0; round < std::min(seconds.size(), anchor.size()); ++round)
-        ratios.push_back(seconds[round] / anchor[round]);
-    return ratios.empty() ? std::numeric_limits<double>::infinity() : quarter(ratios);
 }
 
 }  // namespace flashwright

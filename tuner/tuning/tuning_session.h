@@ -2,6 +2,7 @@
 #pragma once
 
 #include "candidate_builder.h"
+#include "contest.h"
 #include "journal.h"
 #include "kernel_family.h"
 #include "search_history.h"
@@ -51,8 +52,7 @@ struct TuningSession {
     // Tells candidates apart that share an object.
     std::string identity(const Build &build, std::size_t point) const;
     const Contestant &anchor() const { return contestants.at(default_point); }
-    // The default, then those.
-    std::vector<Contestant> with_anchor(const std::vector<std::size_t> &points) const;
+    ContestField contest();
 
     // Entries of the journal.
     nlohmann::json configuration(std::size_t point) const;
@@ -61,8 +61,5 @@ struct TuningSession {
     // The entry is completed and written.
     void record_failure(std::size_t point, nlohmann::json entry, const CheckResult &fault);
 };
-
-// The 25th percentile of the times over the anchor's in the same round.
-double score(const std::vector<double> &seconds, const std::vector<double> &anchor);
 
 }  // namespace flashwright

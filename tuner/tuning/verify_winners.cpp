@@ -1,6 +1,7 @@
 #include "verify_winners.h"
 
 #include "candidate_builder.h"
+#include "cpu_subject.h"
 #include "hardware.h"
 #include "protocol.h"
 #include "tile_spaces.h"
@@ -39,7 +40,7 @@ CpuSimdTiles tiles_of_variant(const ordered_json &kernel, const TileSpace &space
 
 Contestant built(CandidateBuilder &builder, const KernelFamily &family, const CpuSimdTiles &tiles,
                  const StopRequested &stop_requested) {
-    const Build build = builder.build({build_request_of(family, tiles)}, stop_requested)[0];
+    const Build build = builder.build({build_request_of(builder.generator(), family, tiles)}, stop_requested)[0];
     if (build.outcome.end != ChildEnd::finished && build.outcome.end != ChildEnd::interrupted)
         throw std::runtime_error(
             fmt::format("{} cannot be built: {}", variant_id(family.space(), tiles), build.outcome.detail));
@@ -55,7 +56,7 @@ std::optional<VerifiedRow> verify_row(const KernelFamily &family, const ordered_
     const Contestant anchor = built(builder, family, family.default_tiles, stop_requested);
     const Contestant winner = built(builder, family, tiles_of_variant(kernel, family.space(), id), stop_requested);
     if (stop_requested()) return std::nullopt;
-    Trials trials(family, {shape}, options.run_seconds, options.seed, stop_requested);
+    Trials trials(make_cpu_subject(family, {shape}), options.run_seconds, options.seed, stop_requested);
     CheckResult result = trials.check(anchor, {0});
     if (result.verdict == Verdict::ok) result = trials.calibrate(anchor);
     if (stop_requested()) return std::nullopt;

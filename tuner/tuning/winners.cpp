@@ -26,9 +26,6 @@ using nlohmann::ordered_json;
 
 constexpr const char *kProtocol = "duel-1";
 
-// As printed: six digits say more than was measured.
-ordered_json shortened(double value) { return ordered_json::parse(fmt::format("{:.6g}", value)); }
-
 ordered_json tiles_json(const TileSpace &space, const CpuSimdTiles &tiles) {
     ordered_json result;
     for (const TileParameter &parameter : space.parameters) result[parameter.name] = tiles.*parameter.member;

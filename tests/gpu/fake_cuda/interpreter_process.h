@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,15 @@ class InterpreterProcess {
     // `base`.
     bool run(const Launch &launch, std::uint64_t base);
 
+    // Instructions of warps, of all launches.
+    std::uint64_t executed() const { return executed_; }
+    // From now on results do not matter: a launch that equals an earlier one in all but its addresses is not run, but
+    // counted as that one was.
+    void only_count() { only_counts_ = true; }
+
  private:
     std::FILE *socket_ = nullptr;
+    std::uint64_t executed_ = 0;
+    bool only_counts_ = false;
+    std::map<std::string, std::uint64_t> known_;  // executed, by what decides it
 };

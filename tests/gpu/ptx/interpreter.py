@@ -57,6 +57,7 @@ class Block:
         self.registers = {"%tid.x": self.lanes % threads[0], "%tid.y": self.lanes // threads[0]}
         self.registers |= {f"%ctaid.{axis}": np.full(self.threads, n, np.uint32) for axis, n in zip("xyz", index)}
         self.active = np.ones(self.threads, bool)
+        self.executed = 0  # instructions
 
     def run(self):
         with np.errstate(all="ignore"):
@@ -67,6 +68,7 @@ class Block:
         while self.kernel.instructions[at][1][0] != "ret":
             predicate, opcode, operands = self.kernel.instructions[at]
             at += 1
+            self.executed += 1
             if predicate and not self.all_or_none(predicate, opcode, operands, at):
                 continue
             if opcode[0] == "bra":

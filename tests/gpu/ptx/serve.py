@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the launches of the fake CUDA driver of tests/gpu/fake_cuda: serve.py FILE_OF_ITS_MEMORY. Needs NumPy.
 
-A launch is a line, `BYTES_OF_PTX BLOCKS_X Y Z THREADS_X Y Z ARGUMENT…`, and the PTX; the answer is a line, `done`. Arguments are
-given by their bits.
+A launch is a line, `BYTES_OF_PTX BLOCKS_X Y Z THREADS_X Y Z ARGUMENT…`, and the PTX; the answer is a line, `done` and how many
+instructions of warps that were. Arguments are given by their bits.
 """
 import sys
 
@@ -10,7 +10,7 @@ try:
     import numpy as np
 except ImportError:
     sys.exit("SKIP: no NumPy")
-from interpreter import Block, Kernel
+from interpreter import WARP, Block, Kernel
 
 
 def blocks(counts):
@@ -31,9 +31,12 @@ def main():
             kernels[ptx] = Kernel(ptx)
         kernel = kernels[ptx]
         arguments = [value(kind, argument) for kind, argument in zip(kernel.parameters, line[7:])]
+        executed = 0
         for index in blocks(counts):
-            Block(kernel, arguments, memory, threads, index).run()
-        print("done", flush=True)
+            block = Block(kernel, arguments, memory, threads, index)
+            block.run()
+            executed += block.executed * -(-block.threads // WARP)
+        print("done", executed, flush=True)
 
 
 main()

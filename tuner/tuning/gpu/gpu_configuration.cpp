@@ -1,5 +1,6 @@
 #include "gpu_configuration.h"
 
+#include "candidate_object.h"
 #include "generator_program.h"
 #include "gpu_space.h"
 
@@ -12,8 +13,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-GpuKernel kernel_of(const ordered_json &entry, std::size_t place) {
-    GpuKernel kernel;
+ConfiguredKernel kernel_of(const ordered_json &entry, std::size_t place) {
+    ConfiguredKernel kernel;
     kernel.entry = place;
     kernel.terms = entry.at("terms").get<std::vector<std::string>>();
     kernel.finite_values = entry.at("finite_values");
@@ -50,8 +51,8 @@ GpuGenerator find_gpu_generator() {
     return generator;
 }
 
-std::vector<GpuKernel> forward_gpu_kernels(const nlohmann::ordered_json &configuration) {
-    std::vector<GpuKernel> kernels;
+std::vector<ConfiguredKernel> forward_gpu_kernels(const nlohmann::ordered_json &configuration) {
+    std::vector<ConfiguredKernel> kernels;
     std::size_t at = 0;
     try {
         for (const ordered_json &entry : configuration.at("kernels")) {
@@ -72,11 +73,17 @@ nlohmann::ordered_json gpu_tiles_json(const GpuTiles &tiles) {
     return result;
 }
 
-std::vector<std::string> gpu_generator_command(const GpuGenerator &generator, const GpuKernel &kernel,
-                                               const GpuTiles &tiles, const std::string &folder) {
-    std::vector<std::string> command = {
-        generator.path,          "-o", folder,      "-g", "forward_gpu", "-f",
-        "flashwright_candidate", "-n", "candidate", "-e", "device_code", "target=" + generator.target};
+std::string gpu_tiles_text(const GpuTiles &tiles) {
+    std::vector<std::string> parts;
+    for (const GpuTileParameter &parameter : gpu_tile_parameters())
+        parts.push_back(fmt::format("{}={}", parameter.name, tiles.*parameter.member));
+    return fmt::format("{}", fmt::join(parts, " "));
+}
+
+std::vector<std::string> gpu_generator_arguments(const std::string &target, const ConfiguredKernel &kernel,
+                                                 const GpuTiles &tiles, const std::string &output) {
+    std::vector<std::string> command = {"-g",        "forward_gpu", "-f",   kCandidateSymbol,  "-n",
+                                        "candidate", "-e",          output, "target=" + target};
     if (!kernel.terms.empty()) command.push_back(fmt::format("terms={}", fmt::join(kernel.terms, "+")));
     command.push_back(fmt::format("finite_values={}", kernel.finite_values));
     command.push_back(fmt::format("head_dim={}", tiles.head_dim));
@@ -93,6 +100,12 @@ std::string configuration_text(const nlohmann::ordered_json &configuration) {
             std::vector<std::string> lines;
             for (const auto &entry : value) lines.push_back("    " + one_line(entry));
             shown = fmt::format("[\n{}\n  ]", fmt::join(lines, ",\n"));
+        }
+        if (key == "evidence") {
+            std::vector<std::string> lines;
+            for (const auto &[kernel, said] : value.items())
+                lines.push_back(fmt::format("    {}: {}", ordered_json(kernel).dump(), one_line(said)));
+            shown = fmt::format("{{\n{}\n  }}", fmt::join(lines, ",\n"));
         }
         text += fmt::format("{}  {}: {}", text.empty() ? "" : ",\n", ordered_json(key).dump(), shown);
     }

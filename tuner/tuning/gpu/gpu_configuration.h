@@ -12,7 +12,7 @@
 namespace flashwright {
 
 // A forward kernel of f32 of a configuration.
-struct GpuKernel {
+struct ConfiguredKernel {
     std::string name;   // forward_f32_cuda_d64
     std::size_t entry;  // in the list of kernels
     std::vector<std::string> terms;
@@ -30,13 +30,16 @@ struct GpuGenerator {
 GpuGenerator find_gpu_generator();
 
 // Throws std::runtime_error on an entry that lacks something.
-std::vector<GpuKernel> forward_gpu_kernels(const nlohmann::ordered_json &configuration);
+std::vector<ConfiguredKernel> forward_gpu_kernels(const nlohmann::ordered_json &configuration);
 
 nlohmann::ordered_json gpu_tiles_json(const GpuTiles &tiles);  // without head_dim
 
-// The generator's command line for a kernel with these tiles, as candidate.device_code in the folder.
-std::vector<std::string> gpu_generator_command(const GpuGenerator &generator, const GpuKernel &kernel,
-                                               const GpuTiles &tiles, const std::string &folder);
+std::string gpu_tiles_text(const GpuTiles &tiles);  // threads=64 rows=2 …
+
+// The generator's command line without paths, for a Halide target and a kernel with these tiles. `output`: device_code
+// or object, of the file candidate.
+std::vector<std::string> gpu_generator_arguments(const std::string &target, const ConfiguredKernel &kernel,
+                                                 const GpuTiles &tiles, const std::string &output);
 
 // As the file that ships: a line for each kernel.
 std::string configuration_text(const nlohmann::ordered_json &configuration);

@@ -3,24 +3,18 @@
 #include "clocks.h"
 #include "gpu_space.h"
 #include "protocol.h"
+#include "statistics.h"
 #include "strategy.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 
 namespace flashwright {
 namespace {
 
-double geometric_mean(const std::vector<double> &values) {
-    double sum = 0;
-    for (const double value : values) sum += std::log(value);
-    return std::exp(sum / static_cast<double>(values.size()));
-}
-
-SearchSpace space_of(const TuneOptions &options, const GpuKernel &kernel) {
+SearchSpace space_of(const TuneOptions &options, const ConfiguredKernel &kernel) {
     std::vector<std::string> names;
     for (const GpuTileParameter &parameter : gpu_tile_parameters()) names.emplace_back(parameter.name);
     std::vector<std::vector<int>> points;
@@ -30,7 +24,7 @@ SearchSpace space_of(const TuneOptions &options, const GpuKernel &kernel) {
 
 class GpuSearch {
  public:
-    GpuSearch(const TuneOptions &options, const GpuKernel &kernel, const GpuTrials &trials,
+    GpuSearch(const TuneOptions &options, const ConfiguredKernel &kernel, const GpuTrials &trials,
               const TuneListener &listener, const StopRequested &stop_requested, double deadline)
         : options_(options),
           trials_(trials),
@@ -114,7 +108,7 @@ class GpuSearch {
 
     // A valid candidate; one replaces a default that spills whatever is predicted of it.
     void note(std::size_t at) {
-        const double ratio = geometric_mean(result_.tried[at].ratios);
+        const double ratio = result_.tried[at].ratio();
         const bool default_spills = result_.tried[0].trial.spills;
         result_.compared = true;
         if (ratio >= result_.ratio && !(default_spills && result_.best == 0)) return;
@@ -148,7 +142,9 @@ class GpuSearch {
 
 }  // namespace
 
-std::vector<GpuTiles> gpu_choices(const TuneOptions &options, const GpuKernel &kernel) {
+double TriedGpuTiles::ratio() const { return ratios.empty() ? 1 : geometric_mean(ratios); }
+
+std::vector<GpuTiles> gpu_choices(const TuneOptions &options, const ConfiguredKernel &kernel) {
     const auto allowed = [&](const GpuTiles &tiles) {
         return std::all_of(
             gpu_tile_parameters().begin(), gpu_tile_parameters().end(), [&](const GpuTileParameter &parameter) {
@@ -164,7 +160,7 @@ std::vector<GpuTiles> gpu_choices(const TuneOptions &options, const GpuKernel &k
     return choices;
 }
 
-TunedGpuKernel search_gpu_tiles(const TuneOptions &options, const GpuKernel &kernel, const GpuTrials &trials,
+TunedGpuKernel search_gpu_tiles(const TuneOptions &options, const ConfiguredKernel &kernel, const GpuTrials &trials,
                                 const TuneListener &listener, const StopRequested &stop_requested, double deadline) {
     return GpuSearch(options, kernel, trials, listener, stop_requested, deadline).run();
 }

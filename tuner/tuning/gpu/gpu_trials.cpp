@@ -23,13 +23,16 @@ constexpr int kPollMicroseconds = 5000;
 // One candidate: the generator, then for each architecture ptxas and nvdisasm.
 class GpuTrials::Job {
  public:
-    Job(const GpuTrials &trials, const GpuKernel &kernel, const GpuTiles &tiles, bool whole)
+    Job(const GpuTrials &trials, const ConfiguredKernel &kernel, const GpuTiles &tiles, bool whole)
         : trials_(trials), kernel_(kernel), tiles_(tiles), whole_(whole) {}
 
     bool ended() {
         if (!program_) {
             scratch_.emplace();
-            start("the generator", gpu_generator_command(trials_.generator_, kernel_, tiles_, scratch_->path()));
+            std::vector<std::string> command = {trials_.generator_.path, "-o", scratch_->path()};
+            const auto arguments = gpu_generator_arguments(trials_.generator_.target, kernel_, tiles_, "device_code");
+            command.insert(command.end(), arguments.begin(), arguments.end());
+            start("the generator", command);
             return false;
         }
         if (!program_->ended()) return false;
@@ -118,7 +121,7 @@ class GpuTrials::Job {
     }
 
     const GpuTrials &trials_;
-    const GpuKernel &kernel_;
+    const ConfiguredKernel &kernel_;
     GpuTiles tiles_;
     bool whole_;
     std::optional<ScratchFolder> scratch_;
@@ -135,7 +138,7 @@ GpuTrials::GpuTrials(GpuGenerator generator, CudaTools tools, int jobs, ChildLim
       jobs_(static_cast<std::size_t>(std::max(jobs, 1))),
       limits_(limits) {}
 
-std::vector<GpuTrial> GpuTrials::run(const GpuKernel &kernel, const std::vector<GpuTiles> &tiles, bool whole,
+std::vector<GpuTrial> GpuTrials::run(const ConfiguredKernel &kernel, const std::vector<GpuTiles> &tiles, bool whole,
                                      const StopRequested &stop_requested, const std::function<void()> &done) const {
     std::vector<std::unique_ptr<Job>> jobs;
     for (const GpuTiles &choice : tiles) jobs.push_back(std::make_unique<Job>(*this, kernel, choice, whole));

@@ -41,7 +41,7 @@ class GpuTrials {
 
     // In the order of the tiles. A spill ends a candidate, unless all are to be seen `whole`. When a stop is requested
     // the rest is `interrupted`. `done` hears of each that ends.
-    std::vector<GpuTrial> run(const GpuKernel &kernel, const std::vector<GpuTiles> &tiles, bool whole,
+    std::vector<GpuTrial> run(const ConfiguredKernel &kernel, const std::vector<GpuTiles> &tiles, bool whole,
                               const StopRequested &stop_requested, const std::function<void()> &done) const;
 
     const GpuGenerator &generator() const { return generator_; }

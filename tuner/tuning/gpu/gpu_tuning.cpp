@@ -2,8 +2,12 @@
 
 #include "clocks.h"
 #include "file.h"
+#include "find_device.h"
+#include "gpu_evidence.h"
 #include "gpu_results.h"
 #include "gpu_search.h"
+#include "gpu_shapes.h"
+#include "gpu_shortlist.h"
 #include "gpu_space.h"
 #include "hardware.h"
 #include "protocol.h"
@@ -30,10 +34,10 @@ void check_only(const TuneOptions &options) {
 }
 
 // The kernels of the head dimensions that are asked for.
-std::vector<GpuKernel> chosen_kernels(const TuneOptions &options, const GpuGenerator &generator) {
-    std::vector<GpuKernel> kernels = forward_gpu_kernels(generator.configuration);
+std::vector<ConfiguredKernel> chosen_kernels(const TuneOptions &options, const GpuGenerator &generator) {
+    std::vector<ConfiguredKernel> kernels = forward_gpu_kernels(generator.configuration);
     std::set<int> head_dims;
-    for (const GpuKernel &kernel : kernels) head_dims.insert(kernel.tiles.head_dim);
+    for (const ConfiguredKernel &kernel : kernels) head_dims.insert(kernel.tiles.head_dim);
     const auto only = options.only.find(kHeadDim);
     if (only != options.only.end()) {
         for (const int head_dim : only->second) {
@@ -42,14 +46,14 @@ std::vector<GpuKernel> chosen_kernels(const TuneOptions &options, const GpuGener
                                                         fmt::join(head_dims, ", "), head_dim));
         }
         kernels.erase(std::remove_if(kernels.begin(), kernels.end(),
-                                     [&](const GpuKernel &kernel) {
+                                     [&](const ConfiguredKernel &kernel) {
                                          return std::count(only->second.begin(), only->second.end(),
                                                            kernel.tiles.head_dim) == 0;
                                      }),
                       kernels.end());
     }
     if (kernels.empty()) throw std::runtime_error("the configuration of GPU kernels has no forward kernel");
-    for (const GpuKernel &kernel : kernels) {
+    for (const ConfiguredKernel &kernel : kernels) {
         if (gpu_choices(options, kernel).size() == 1)
             throw std::invalid_argument(
                 fmt::format("only: expected values of some choice of tiles of {} besides the default", kernel.name));
@@ -57,30 +61,142 @@ std::vector<GpuKernel> chosen_kernels(const TuneOptions &options, const GpuGener
     return kernels;
 }
 
-// What is known so far stays, whatever becomes of one kernel.
-void tune_kernels(GpuTuneOutcome &outcome, const TuneOptions &options, const std::vector<GpuKernel> &kernels,
-                  const GpuTrials &trials, const TuneListener &listener, const StopRequested &stop_requested,
-                  double start) {
-    for (std::size_t i = 0; i < kernels.size() && !stop_requested(); ++i) {
-        const double left = std::max(0.0, options.budget_seconds - (wall_seconds() - start));
-        const double deadline = wall_seconds() + left / static_cast<double>(kernels.size() - i);
-        try {
-            outcome.kernels.push_back(
-                search_gpu_tiles(options, kernels[i], trials, listener, stop_requested, deadline));
-        } catch (const std::runtime_error &error) {
-            outcome.failure += fmt::format("{}{}", outcome.failure.empty() ? "" : "; ", error.what());
-        }
-    }
-    outcome.interrupted = stop_requested();
+void find_device(GpuTuneOutcome &outcome, const TuneOptions &options, const StopRequested &stop_requested) {
+    const DeviceSearch search = find_cuda_device(stop_requested);
+    outcome.device = search.device;
+    outcome.no_device = search.reason;
+    if (!search.device && !options.for_device.empty())
+        throw std::invalid_argument(fmt::format("{}: expected none without a CUDA device, got one; {}",
+                                                options.for_device.front(), search.reason));
 }
 
-// The configuration with the tiles that replace the default's; nothing if nothing was compared.
+// Those that have something to be measured on.
+void keep_kernels_with_shapes(std::vector<ConfiguredKernel> &kernels, const std::vector<ConfiguredKernel> &all,
+                              const std::vector<ShapeSpec> &given) {
+    for (const ShapeSpec &shape : given) {
+        const auto taken = [&](const ConfiguredKernel &kernel) { return !shapes_of(kernel, all, {shape}).empty(); };
+        if (std::none_of(kernels.begin(), kernels.end(), taken))
+            throw std::invalid_argument(
+                fmt::format("shape: expected one that a kernel to be tuned takes, got {}", to_string(shape)));
+    }
+    kernels.erase(std::remove_if(kernels.begin(), kernels.end(),
+                                 [&](const ConfiguredKernel &kernel) { return shapes_of(kernel, all, given).empty(); }),
+                  kernels.end());
+}
+
+int jobs_of(const TuneOptions &options) { return options.jobs > 0 ? options.jobs : hardware().cores; }
+
+// Predicts, if the programs for it are there; a device can do without.
+std::optional<GpuTrials> make_trials(GpuTuneOutcome &outcome, const TuneOptions &options, const GpuGenerator &generator,
+                                     const TuneListener &listener) {
+    std::optional<GpuTrials> trials;
+    try {
+        trials.emplace(generator, find_cuda_tools(), jobs_of(options),
+                       ChildLimits{options.compile_seconds, kBuildMemory});
+    } catch (const std::runtime_error &error) {
+        if (!outcome.device) throw;
+        listener.warning(fmt::format("{}; nothing is predicted: a few tiles are measured", error.what()));
+        return std::nullopt;
+    }
+    for (const GpuArchitecture &architecture : trials->architectures())
+        outcome.architectures.emplace_back(architecture.name);
+    return trials;
+}
+
+// What is measured where nothing can be predicted: where a search would start.
+TunedGpuKernel without_prediction(const TuneOptions &options, const ConfiguredKernel &kernel) {
+    TunedGpuKernel tuned;
+    tuned.kernel = kernel;
+    std::set<std::vector<int>> left;
+    for (const GpuTiles &choice : gpu_choices(options, kernel)) left.insert(gpu_point_of(choice));
+    tuned.space_size = left.size();
+    std::vector<GpuTiles> chosen = gpu_tile_starts(kernel.tiles.head_dim);
+    chosen.insert(chosen.begin(), kernel.tiles);
+    for (const GpuTiles &tiles : chosen) {
+        if (left.erase(gpu_point_of(tiles)) > 0) tuned.tried.push_back({tiles, {}, {}});
+    }
+    return tuned;
+}
+
+// One run: the kernels, one after the other.
+class GpuTuner {
+ public:
+    GpuTuner(GpuTuneOutcome &outcome, const TuneOptions &options, const GpuGenerator &generator,
+             const TuneListener &listener, const StopRequested &stop_requested)
+        : outcome_(outcome),
+          options_(options),
+          target_(generator.target),
+          trials_(make_trials(outcome, options, generator, listener)),
+          listener_(listener),
+          stop_requested_(stop_requested),
+          all_(forward_gpu_kernels(generator.configuration)),
+          builder_({generator.path, generator.hash, generator.halide_version, {}},
+                   options.build_cache.empty() ? default_build_cache() : options.build_cache, jobs_of(options),
+                   {options.compile_seconds, kBuildMemory}) {}
+
+    // What is known so far stays, whatever becomes of one kernel.
+    void tune(const std::vector<ConfiguredKernel> &kernels, double start) {
+        for (std::size_t i = 0; i < kernels.size() && !stop_requested_(); ++i) {
+            const double left = std::max(0.0, options_.budget_seconds - (wall_seconds() - start));
+            try {
+                tune(kernels[i], left / static_cast<double>(kernels.size() - i));
+            } catch (const std::runtime_error &error) {
+                add_failure(error.what());
+            }
+        }
+        outcome_.interrupted = stop_requested_();
+    }
+
+ private:
+    static constexpr double kSearchShare = 0.5;  // of the time, where the rest is for the device
+
+    void add_failure(const std::string &text) {
+        outcome_.failure += fmt::format("{}{}", outcome_.failure.empty() ? "" : "; ", text);
+    }
+
+    void tune(const ConfiguredKernel &kernel, double seconds) {
+        const double deadline = wall_seconds() + (outcome_.device ? kSearchShare : 1) * seconds;
+        outcome_.kernels.push_back(
+            trials_ ? search_gpu_tiles(options_, kernel, *trials_, listener_, stop_requested_, deadline)
+                    : without_prediction(options_, kernel));
+        if (outcome_.device) measure(outcome_.kernels.back());
+    }
+
+    void measure(TunedGpuKernel &tuned) {
+        std::vector<GpuTiles> tiles = {tuned.kernel.tiles};
+        for (const std::size_t at : gpu_shortlist(tuned.tried, kShortlist)) tiles.push_back(tuned.tried[at].tiles);
+        tuned.measured =
+            measure_gpu_tiles(options_, tuned.kernel, tiles, shapes_of(tuned.kernel, all_, options_.shapes), target_,
+                              builder_, listener_, stop_requested_);
+        if (!tuned.measured->failure.empty()) add_failure(tuned.measured->failure);
+    }
+
+    GpuTuneOutcome &outcome_;
+    const TuneOptions &options_;
+    std::string target_;
+    std::optional<GpuTrials> trials_;
+    const TuneListener &listener_;
+    const StopRequested &stop_requested_;
+    std::vector<ConfiguredKernel> all_;
+    CandidateBuilder builder_;
+};
+
+// What was measured is not forgotten for a prediction that changes nothing.
+void note_evidence(nlohmann::ordered_json &evidence, const TunedGpuKernel &kernel, const GpuTuneOutcome &outcome) {
+    const std::string &name = kernel.kernel.name;
+    const bool was_measured = evidence.contains(name) && evidence[name].value("basis", "") == kMeasured;
+    if (kernel.measured || kernel.replaces() || !was_measured) evidence[name] = gpu_evidence(kernel, outcome);
+}
+
+// The configuration with the tiles that replace the default's, and why; nothing if nothing was compared.
 void ship(GpuTuneOutcome &outcome, const TuneOptions &options, const GpuGenerator &generator) {
     nlohmann::ordered_json configuration = generator.configuration;
     for (const TunedGpuKernel &kernel : outcome.kernels) {
-        outcome.written = outcome.written || kernel.compared;
-        if (kernel.win)
-            configuration["kernels"][kernel.kernel.entry]["tiles"] = gpu_tiles_json(kernel.tried[kernel.best].tiles);
+        if (!kernel.judged()) continue;
+        outcome.written = true;
+        note_evidence(configuration["evidence"], kernel, outcome);
+        if (kernel.replaces())
+            configuration["kernels"][kernel.kernel.entry]["tiles"] = gpu_tiles_json(kernel.best_tiles());
     }
     if (outcome.written) write_files({{options.output, configuration_text(configuration), {nullptr, 0}}});
 }
@@ -93,16 +209,13 @@ GpuTuneOutcome tune_gpu(const TuneOptions &options, const TuneListener &listener
     outcome.results_path = options.results_path();
     check_only(options);
     check_places({options.output, outcome.results_path});
+    find_device(outcome, options, stop_requested);
     const GpuGenerator generator = find_gpu_generator();
-    const std::vector<GpuKernel> kernels = chosen_kernels(options, generator);
-    const int jobs = options.jobs > 0 ? options.jobs : hardware().cores;
-    const GpuTrials trials(generator, find_cuda_tools(), jobs, {options.compile_seconds, kBuildMemory});
-    for (const GpuArchitecture &architecture : trials.architectures())
-        outcome.architectures.emplace_back(architecture.name);
-    tune_kernels(outcome, options, kernels, trials, listener, stop_requested, start);
+    std::vector<ConfiguredKernel> kernels = chosen_kernels(options, generator);
+    keep_kernels_with_shapes(kernels, forward_gpu_kernels(generator.configuration), options.shapes);
+    GpuTuner(outcome, options, generator, listener, stop_requested).tune(kernels, start);
     if (!outcome.kernels.empty())
-        write_files(
-            {{outcome.results_path, dumped(gpu_t4_results(outcome.kernels, generator), 1) + "\n", {nullptr, 0}}});
+        write_files({{outcome.results_path, dumped(gpu_t4_results(outcome, generator), 1) + "\n", {nullptr, 0}}});
     ship(outcome, options, generator);
     if (!outcome.written && !outcome.interrupted && outcome.failure.empty())
         outcome.failure =

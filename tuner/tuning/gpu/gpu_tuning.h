@@ -1,12 +1,15 @@
-// Tuning the forward kernels of the CUDA backend without a device: candidates are ranked by what a model makes of their
-// code.
+// Tuning the forward kernels of the CUDA backend: candidates are ranked by what a model makes of their code, and, where
+// there is a device, the best of them are measured on it.
 #pragma once
 
+#include "cuda_session.h"
+#include "gpu_measurement.h"
 #include "gpu_trials.h"
 #include "tune_listener.h"
 #include "tune_options.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,22 +19,37 @@ struct TriedGpuTiles {
     GpuTiles tiles;
     GpuTrial trial;
     std::vector<double> ratios;  // predicted over the default's, by architecture; empty: it is out
+
+    double ratio() const;  // geometric mean; 1 if there is none
 };
 
 struct TunedGpuKernel {
-    GpuKernel kernel;
+    ConfiguredKernel kernel;
     std::size_t space_size = 0;
     std::vector<TriedGpuTiles> tried;     // the default first
     std::map<std::string, int> failures;  // by outcome
-    std::size_t best = 0;                 // in `tried`
-    double ratio = 1;                     // of the best: geometric mean over the architectures
-    bool win = false;                     // it replaces the default
-    bool compared = false;                // some candidate besides the default is valid
+    // By prediction: the best of `tried`, its ratio, whether it would replace the default, and whether some candidate
+    // besides the default is valid.
+    std::size_t best = 0;
+    double ratio = 1;
+    bool win = false;
+    bool compared = false;
+
+    std::optional<GpuMeasurement> measured;  // on the device
+
+    // What was found, by measurement where there is a device.
+    bool replaces() const { return measured ? measured->win() : win; }
+    bool judged() const { return measured ? measured->compared : compared; }
+    const GpuTiles &best_tiles() const {
+        return measured ? measured->candidates[measured->best].tiles : tried[best].tiles;
+    }
 };
 
 struct GpuTuneOutcome {
     std::vector<TunedGpuKernel> kernels;
-    std::vector<std::string> architectures;
+    std::vector<std::string> architectures;  // of the predictions; empty: there are none
+    std::optional<CudaDevice> device;
+    std::string no_device;  // why there is none
     std::string results_path;
     bool interrupted = false;
     bool written = false;  // the configuration

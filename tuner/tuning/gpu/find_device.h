@@ -1,0 +1,19 @@
+// Whether there is a CUDA device to measure on, found out in a child process.
+#pragma once
+
+#include "child_process.h"
+#include "cuda_session.h"
+
+#include <optional>
+#include <string>
+
+namespace flashwright {
+
+struct DeviceSearch {
+    std::optional<CudaDevice> device;
+    std::string reason;  // why there is none
+};
+
+DeviceSearch find_cuda_device(const StopRequested &stop_requested);
+
+}  // namespace flashwright

@@ -1,0 +1,33 @@
+// A CUDA kernel that was built as a candidate, in a child process.
+#pragma once
+
+#include "flashwright/flashwright.h"
+#include "gpu_configuration.h"
+
+#include <memory>
+#include <string>
+
+namespace flashwright {
+
+class CudaSession;
+
+// Whether this build can call one.
+bool calls_gpu_candidates();
+
+class GpuCandidate {
+ public:
+    // Throws std::runtime_error if the file cannot be loaded.
+    GpuCandidate(const std::string &shared_object, const ConfiguredKernel &kernel, const GpuTiles &tiles);
+    GpuCandidate(const GpuCandidate &) = delete;
+    GpuCandidate &operator=(const GpuCandidate &) = delete;
+    ~GpuCandidate();
+
+    // On tensors in device memory, in the session's stream; waits for nothing. Throws what the library refuses.
+    void forward(const flashwright_forward_args &args, const CudaSession &session) const;
+
+ private:
+    struct Kernel;
+    std::unique_ptr<Kernel> kernel_;
+};
+
+}  // namespace flashwright
