@@ -7,8 +7,7 @@ struct CpuSimdTiles {
     int block_q;      // query rows of one task; a multiple of lanes * row_vectors, or fewer than the lanes
     int block_k;      // keys of one block of the online softmax; given to the kernel at run time
     int row_vectors;  // vectors of query rows in a register tile
-    int tile_d;       // channels and rows of the squares that Q and the output are transposed in; 1: element by element;
-                      // with fewer rows than lanes, the lanes
+    int tile_d;       // side of the squares that Q and the output are transposed in; 1: none; with few rows, the lanes
     int tile_k;       // keys in the register tile of the dot products
     int tile_v;       // value channels in the register tile of the weighted sum
     // Of the gradient, whose block_q queries and block_k keys are those of one call, given at run time. Its tile_k is
