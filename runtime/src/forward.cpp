@@ -1,7 +1,6 @@
 // flashwright_forward: blocked online softmax (Dao et al. 2022, section 3.1) over tiles of query rows.
 #include <algorithm>
 #include <cinttypes>
-#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -10,7 +9,6 @@
 #include "grouped_rows.h"
 #include "head_matrix.h"
 #include "kernel_choice.h"
-#include "key_parts.h"
 #include "scratch_size.h"
 #include "status.h"
 #include "tile_buffer.h"
@@ -70,13 +68,8 @@ class ForwardCall {
 
     std::uint64_t scratch() const { return std::max(usual_.scratch, last_.scratch); }
 
-    void operator()(const RowTask &task, Scratch &scratch) const { run(task, scratch, false); }
-    // Where the rows see none of the keys nothing is computed, and only lse says so.
-    void part(const RowTask &task, Scratch &scratch) const { run(task, scratch, true); }
-
- private:
     // Only the pointers of what moves with the rows change between the tiles of a task.
-    void run(const RowTask &task, Scratch &scratch, bool is_part) const {
+    void operator()(const RowTask &task, Scratch &scratch) const {
         const std::int64_t kv_head = task.head / (problem_.heads / problem_.heads_kv);
         TileBuffer q, k, v, bias, mask, out, lse;
         q.set_matrix(problem_.q, task.batch, task.head);
@@ -96,16 +89,12 @@ class ForwardCall {
         for (std::int64_t row = task.tile_begin * block_q, rows; row < end; row += rows) {
             const TileKernel &by = end - row < block_q ? last_ : usual_;
             rows = std::min<std::int64_t>(by.kernel.tiles.block_q, end - row);
-            const TilePlan plan = plan_tile(keys, row, rows, by.blocks);
-            if (is_part && plan.empty()) {
-                see_nothing(task, row, rows);
-                continue;
-            }
             scratch.reset();
             char *lse_row = direct_lse ? nullptr : allocate_lse_row(scratch);
             if (!direct_lse) lse.set_row_memory(lse_row, problem_.dtype);
             for (TileBuffer *buffer : {&q, &bias, &mask, &out, &lse}) buffer->move_to(row, rows);
             for (const TileBuffer *buffer : {&q, &out}) buffer->prefetch();
+            const TilePlan plan = plan_tile(keys, row, rows, by.blocks);
             // Kernels are built without assertions and their memory is reserved: they have no failure to report.
             by.kernel.forward(&scratch, q.get(), k.get(), v.get(), bias.get(), mask.get(), problem_.softmax_scale,
                               problem_.softcap, slope, plan.diagonal_offset, plan.lo_offset, plan.hi_offset,
@@ -117,16 +106,7 @@ class ForwardCall {
         }
     }
 
-    void see_nothing(const RowTask &task, std::int64_t row, std::int64_t rows) const {
-        for (std::int64_t i = row; i < row + rows; ++i) {
-            if (problem_.dtype == FLASHWRIGHT_F64) {
-                *HeadMatrix<double>(problem_.lse, task.batch, task.head).row(i) = -HUGE_VAL;
-            } else {
-                *HeadMatrix<float>(problem_.lse, task.batch, task.head).row(i) = -HUGE_VALF;
-            }
-        }
-    }
-
+ private:
     // Kernels write a contiguous lse: where one goes that nobody wants, or whose rows lie apart.
     char *allocate_lse_row(Scratch &scratch) const {
         return static_cast<char *>(
@@ -197,31 +177,19 @@ class ForwardCall {
 flashwright_status run_kernels(const ForwardProblem &problem, const flashwright_execution &execution,
                                const Kernel &usual, const Kernel &last) {
     const std::int32_t block_q = usual.tiles.block_q;
-    flashwright_status status = check_all_reaches(problem, std::min<std::int64_t>(block_q, problem.seqlen_q));
+    const flashwright_status status = check_all_reaches(problem, std::min<std::int64_t>(block_q, problem.seqlen_q));
     if (failed(status)) return status;
     constexpr std::int64_t kMaxKeyBlock = std::int64_t{1} << 24;  // times the rows of a tile: 32-bit indices
     if (std::min(execution.key_block, problem.seqlen_k) > kMaxKeyBlock) {
         return make_status(FLASHWRIGHT_UNSUPPORTED, "key_block: expected at most %" PRId64 " keys, got %" PRId64,
                            kMaxKeyBlock, execution.key_block);
     }
+    const ForwardCall call(problem, usual, last, execution.key_block);
+    const TaskGrid grid(problem.batch, problem.heads, problem.seqlen_q, block_q, execution.threads);
     const double pairs = static_cast<double>(problem.batch) * static_cast<double>(problem.heads) *
                          static_cast<double>(problem.seqlen_q) * static_cast<double>(problem.seqlen_k);
-    const double operations = 2.0 * pairs * static_cast<double>(problem.head_dim + problem.head_dim_v);
-    const ForwardCall call(problem, usual, last, execution.key_block);
-    const std::int64_t parts = usual.portable ? 1 : count_key_parts(problem);
-    if (parts == 1) {
-        const TaskGrid grid(problem.batch, problem.heads, problem.seqlen_q, block_q, execution.threads);
-        return run_tasks(execution, grid, operations, call.scratch(), call);
-    }
-    PartStates states(problem, parts);
-    status = states.reserve(execution);
-    if (failed(status)) return status;
-    const PartGrid grid(problem, (problem.seqlen_q + block_q - 1) / block_q, parts);
-    return run_tasks(execution, grid, operations, call.scratch(), [&](const PartTask &task, Scratch &scratch) {
-        const ForwardProblem keys = states.problem_of(task.part);
-        ForwardCall(keys, usual, last, 0).part(task.rows, scratch);
-        states.finish(task.rows.batch, task.rows.head);
-    });
+    return run_tasks(execution, grid, 2.0 * pairs * static_cast<double>(problem.head_dim + problem.head_dim_v),
+                     call.scratch(), call);
 }
 
 // Whether the rows of a group are sooner done together than one by one.

@@ -23,8 +23,6 @@ struct TilePlan {
     // Of the tile's first row: it sees key j iff lo_offset <= j <= hi_offset (and j < key_count); row i of the tile
     // likewise with i added. diagonal_offset is the key it meets. All are cut at +-kFarOffset.
     std::int32_t lo_offset = 0, hi_offset = 0, diagonal_offset = 0;
-
-    bool empty() const { return left.count + interior.count + right.count == 0; }  // no row sees a key
 };
 
 // Lengths are at most this, so an offset of this size already shows or hides every key, and its sum with a row or a key

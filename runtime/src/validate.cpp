@@ -187,7 +187,7 @@ flashwright_status check_key_lengths(const ForwardProblem &problem) {
     const bool all_are_one = problem.key_lengths.strides[kBatch] == 0;
     const std::int64_t count = all_are_one ? std::min<std::int64_t>(problem.batch, 1) : problem.batch;
     for (std::int64_t i = 0; i < count; ++i) {
-        const std::int64_t length = problem.key_length(i);
+        const std::int64_t length = problem.key_count(i);
         if (length < 0 || length > problem.seqlen_k) {
             return make_status(FLASHWRIGHT_INVALID_ARGUMENT,
                                "key_lengths[%" PRId64 "]: expected 0 to %" PRId64 " (seqlen_k), got %" PRId64, i,
@@ -255,7 +255,7 @@ flashwright_status check_forward_shapes(ForwardProblem *problem) {
     problem->seqlen_q = q.shape[kRow];
     problem->head_dim = q.shape[kChannel];
     problem->heads_kv = k.shape[kHead];
-    problem->seqlen_k = problem->all_keys = k.shape[kRow];
+    problem->seqlen_k = k.shape[kRow];
     problem->head_dim_v = v.shape[kChannel];
     flashwright_status status = check_range("q", "head_dim", problem->head_dim, 1, kMaxHeadDim);
     if (!failed(status)) status = check_range("v", "head_dim_v", problem->head_dim_v, 1, kMaxHeadDim);
@@ -336,20 +336,11 @@ flashwright_status check_dbias(const flashwright_backward_args &args, bool check
 
 }  // namespace
 
-std::int64_t ForwardProblem::key_length(std::int64_t batch_index) const {
-    if (!key_lengths.given) return all_keys;
+std::int64_t ForwardProblem::key_count(std::int64_t batch_index) const {
+    if (!key_lengths.given) return seqlen_k;
     std::int32_t length;
     std::memcpy(&length, key_lengths.at(batch_index, 0, 0), sizeof length);
     return length;
-}
-
-std::int64_t ForwardProblem::key_count(std::int64_t batch_index) const {
-    return std::clamp<std::int64_t>(key_length(batch_index) - first_key, 0, seqlen_k);
-}
-
-std::int64_t ForwardProblem::diagonal_of(std::int64_t batch_index) const {
-    const std::int64_t rows = one_position ? 1 : seqlen_q;
-    return saturating_subtract(bottom_right ? key_length(batch_index) - rows : diagonal, first_key);
 }
 
 flashwright_status validate_forward(const flashwright_forward_args *args, bool check_memory, ForwardProblem *problem) {

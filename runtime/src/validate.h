@@ -19,12 +19,11 @@ struct ForwardProblem {
     std::int64_t diagonal = 0;  // if not bottom_right
     std::int64_t window_left = -1, window_right = -1;
     bool one_position = false;  // all rows of a head stand where its first one does
-    // K, V, bias and mask may be those of a part of the keys: how many come before it, and how many there are in all.
-    std::int64_t first_key = 0, all_keys = 0;
 
-    std::int64_t key_length(std::int64_t batch_index) const;   // of all keys, those that exist
-    std::int64_t key_count(std::int64_t batch_index) const;    // of these seqlen_k, those that exist
-    std::int64_t diagonal_of(std::int64_t batch_index) const;  // the key that row 0 meets, counted as these are
+    std::int64_t key_count(std::int64_t batch_index) const;
+    std::int64_t diagonal_of(std::int64_t batch_index) const {
+        return bottom_right ? key_count(batch_index) - (one_position ? 1 : seqlen_q) : diagonal;
+    }
 };
 
 struct BackwardProblem {
