@@ -79,7 +79,7 @@ std::vector<Lines> innermost_loops(const Listing &listing) {
 // A product whose operands may have to be hidden, for inputs that are not finite.
 bool selects(const std::string &line) { return line.find("{%k") != std::string::npos; }
 
-// An exit in its middle: what pairs of keys leave over.
+// An exit in its middle: the key that pairs leave over, once a block.
 bool ends_early(const Lines &loop) {
     return std::count_if(loop.begin(), loop.end(), [](const std::string &line) { return !jump_target(line).empty(); }) >
            1;
