@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace flashwright::test {
@@ -31,10 +32,6 @@ template <typename Allowed>
     }
     return ::testing::AssertionSuccess();
 }
-
-}  // namespace
-
-namespace {
 
 double largest_finite(const std::vector<double> &values) {
     double largest = 0;
@@ -70,6 +67,7 @@ double tolerance(flashwright_dtype dtype) { return dtype == FLASHWRIGHT_F64 ? kF
 }
 
 double largest_error(const std::vector<double> &actual, const std::vector<double> &expected) {
+    if (actual.size() != expected.size()) return NAN;
     double largest = 0;
     for (std::size_t n = 0; n < expected.size(); n++) {
         const double error = error_between(actual[n], expected[n]);

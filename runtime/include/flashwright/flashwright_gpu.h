@@ -26,10 +26,11 @@ FLASHWRIGHT_API flashwright_status flashwright_gpu_available(const char *backend
 /**
  * flashwright_forward on a GPU, with all its options, shapes and strides; on "vulkan" with some of them.
  *
- * F32 or F16, head_dim and head_dim_v up to 128, on "cuda" with F32 up to 256, at most 65535 heads and batch entries,
- * and less than 2^31 elements in each tensor once padded to whole tiles; with score terms, or values of V that are not
- * finite, also less than 2^31 pairs batch * heads * seqlen_q * seqlen_k, padded: else FLASHWRIGHT_UNSUPPORTED. F16 is
- * q, k, v, out and bias; softmax_lse and alibi_slopes are F32 then, and all is computed in F32.
+ * F32, or but for "vulkan" F16, head_dim and head_dim_v up to 128, on "cuda" with F32 up to 256, at most 65535 heads
+ * and batch entries, and less than 2^31 elements in each tensor once padded to whole tiles; with score terms, or values
+ * of V that are not finite, also less than 2^31 pairs batch * heads * seqlen_q * seqlen_k, padded: else
+ * FLASHWRIGHT_UNSUPPORTED. F16 is q, k, v, out and bias; softmax_lse and alibi_slopes are F32 then, and all is computed
+ * in F32.
  * @param args Tensors in host memory and options, as for flashwright_forward.
  * @param backend "opencl" or "cuda"; "vulkan" in a build that has it.
  * @param[out] kernel On success the name of the kernel that ran; may be NULL.
@@ -41,10 +42,10 @@ FLASHWRIGHT_API flashwright_status flashwright_gpu_forward(const flashwright_for
 /**
  * flashwright_backward on a GPU, with all its options.
  *
- * F32 or F16, head_dim and head_dim_v up to 128, otherwise the limits of flashwright_gpu_forward. F16 is q, k, v, out,
- * dout, bias and all gradients, which are rounded once; softmax_lse and alibi_slopes are F32 then, and all is computed
- * in F32. For a dbias the gradients of all scores are held in F32 on the device and in host memory, batch * heads *
- * seqlen_q * seqlen_k elements, padded, of which there may be less than 2^31.
+ * F32, or but for "vulkan" F16, head_dim and head_dim_v up to 128, otherwise the limits of flashwright_gpu_forward. F16
+ * is q, k, v, out, dout, bias and all gradients, which are rounded once; softmax_lse and alibi_slopes are F32 then, and
+ * all is computed in F32. For a dbias the gradients of all scores are held in F32 on the device and in host memory,
+ * batch * heads * seqlen_q * seqlen_k elements, padded, of which there may be less than 2^31.
  * @param args Tensors in host memory and options, as for flashwright_backward.
  * @param backend "opencl" or "cuda"; "vulkan" in a build that has it.
  * @param[out] kernel On success the name of the kernel that ran; may be NULL.
