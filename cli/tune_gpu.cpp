@@ -31,14 +31,14 @@ void print_tiles(const char *what, const TriedGpuTiles &tried) {
 
 void print_predicted(const TunedGpuKernel &kernel) {
     if (kernel.win) {
-        print_tiles(kernel.measured ? "best predicted" : "win", kernel.tried[kernel.best]);
+        print_tiles(kernel.for_device ? "best predicted" : "win", kernel.tried[kernel.best]);
         fmt::print("  {:.1f} % of the default's predicted cycles\n", 100 * kernel.ratio);
     } else if (!kernel.compared) {
         fmt::print("  nothing was compared; the default stays\n");
     } else {
         fmt::print("  {}: the best is predicted to take {:.1f} % of the default's cycles{}\n",
-                   kernel.measured ? "prediction" : "tie", 100 * kernel.ratio,
-                   kernel.measured ? "" : "; the default stays");
+                   kernel.for_device ? "prediction" : "tie", 100 * kernel.ratio,
+                   kernel.for_device ? "" : "; the default stays");
     }
 }
 
@@ -65,6 +65,7 @@ void print_kernel(const TunedGpuKernel &kernel, bool is_predicted) {
     print_tiles("default", kernel.tried[0]);
     if (is_predicted) print_predicted(kernel);
     if (kernel.measured) print_measured(*kernel.measured);
+    if (kernel.for_device && !kernel.measured) fmt::print("  nothing was measured; the default stays\n");
 }
 
 ordered_json predictions_json(const TriedGpuTiles &tried) {

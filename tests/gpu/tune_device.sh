@@ -44,7 +44,11 @@ cat >fake/generate <<FAKE
 real=$real faults=$FLASHWRIGHT_GPU_FAULTS
 FAKE
 cat >>fake/generate <<'FAKE'
-[[ "$*" == *device_code* ]] && { echo "$*" >"$2/candidate.device_code"; exit; }
+if [[ "$*" == *device_code* ]]; then
+    [ -e no_cache ] && rm -rf "$XDG_CACHE_HOME/flashwright" && echo >"$XDG_CACHE_HOME/flashwright"
+    echo "$*" >"$2/candidate.device_code"
+    exit
+fi
 keys=$(sed 's/.*block_k=\([0-9]*\).*/\1/' <<<"$*")
 case $keys in
     8) exec cp "$faults/2.o" "$2/candidate.o" ;;
@@ -135,6 +139,17 @@ FAKE_CUDA_FAULT=1 tune 1 --output early.json "${few[@]}" --only tile_v=16 --only
 says stderr "error: the default of forward_f32_cuda_d32 failed: crash: 1,1,1,32,24,32: cuEventSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (700)"
 says stdout "nothing was compared; the default stays"
 [ "$(cat early.json)" = old ] || fail "a file was written without a measurement"
+
+# Nothing can be built: no prediction replaces what was to be measured.
+touch no_cache
+echo old >unbuilt.json
+tune 1 --output unbuilt.json "${few[@]}" --only tile_v=16 --only block_k=12 "${shape[@]}"
+rm -r no_cache cache/flashwright
+says stderr "error: filesystem error: " "$work/cache/flashwright"
+says stdout "best predicted: threads=32 rows=1 block_k=12" "nothing was measured; the default stays"
+grep -q "Measured on" stdout && fail "it says that it measured: $(cat stdout)"
+[ "$(cat unbuilt.json)" = old ] || fail "a prediction was shipped though there is a device"
+[ -s unbuilt.t4.json ] || fail "what was predicted is not kept"
 
 # Interrupted while a candidate hangs: what is known is kept, and nothing is shipped by prediction.
 "${device[@]}" --output stopped.json "${few[@]}" --only tile_v=16 --only block_k=8,12,20 "${shape[@]}" --run-limit 100 >stdout 2>stderr </dev/null &

@@ -159,6 +159,7 @@ class GpuTuner {
         outcome_.kernels.push_back(
             trials_ ? search_gpu_tiles(options_, kernel, *trials_, listener_, stop_requested_, deadline)
                     : without_prediction(options_, kernel));
+        outcome_.kernels.back().for_device = outcome_.device.has_value();
         if (outcome_.device) measure(outcome_.kernels.back());
     }
 
