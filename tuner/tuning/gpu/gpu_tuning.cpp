@@ -135,9 +135,9 @@ class GpuTuner {
                    {options.compile_seconds, kBuildMemory}) {}
 
     // What is known so far stays, whatever becomes of one kernel.
-    void tune(const std::vector<ConfiguredKernel> &kernels, double start) {
+    void tune(const std::vector<ConfiguredKernel> &kernels) {
         for (std::size_t i = 0; i < kernels.size() && !stop_requested_(); ++i) {
-            const double left = std::max(0.0, options_.budget_seconds - (wall_seconds() - start));
+            const double left = std::max(0.0, options_.budget_seconds - search_seconds_);
             try {
                 tune(kernels[i], left / static_cast<double>(kernels.size() - i));
             } catch (const std::runtime_error &error) {
@@ -148,19 +148,22 @@ class GpuTuner {
     }
 
  private:
-    static constexpr double kSearchShare = 0.5;  // of the time, where the rest is for the device
-
     void add_failure(const std::string &text) {
         outcome_.failure += fmt::format("{}{}", outcome_.failure.empty() ? "" : "; ", text);
     }
 
     void tune(const ConfiguredKernel &kernel, double seconds) {
-        const double deadline = wall_seconds() + (outcome_.device ? kSearchShare : 1) * seconds;
-        outcome_.kernels.push_back(
-            trials_ ? search_gpu_tiles(options_, kernel, *trials_, listener_, stop_requested_, deadline)
-                    : without_prediction(options_, kernel));
+        outcome_.kernels.push_back(trials_ ? search(kernel, seconds) : without_prediction(options_, kernel));
         outcome_.kernels.back().for_device = outcome_.device.has_value();
         if (outcome_.device) measure(outcome_.kernels.back());
+    }
+
+    TunedGpuKernel search(const ConfiguredKernel &kernel, double seconds) {
+        const double start = wall_seconds();
+        TunedGpuKernel tuned =
+            search_gpu_tiles(options_, kernel, *trials_, listener_, stop_requested_, start + seconds);
+        search_seconds_ += wall_seconds() - start;
+        return tuned;
     }
 
     void measure(TunedGpuKernel &tuned) {
@@ -180,6 +183,7 @@ class GpuTuner {
     const StopRequested &stop_requested_;
     std::vector<ConfiguredKernel> all_;
     CandidateBuilder builder_;
+    double search_seconds_ = 0;  // of the kernels so far
 };
 
 // What was measured is not forgotten for a prediction that changes nothing.
@@ -205,7 +209,6 @@ void ship(GpuTuneOutcome &outcome, const TuneOptions &options, const GpuGenerato
 }  // namespace
 
 GpuTuneOutcome tune_gpu(const TuneOptions &options, const TuneListener &listener, const StopRequested &stop_requested) {
-    const double start = wall_seconds();
     GpuTuneOutcome outcome;
     outcome.results_path = options.results_path();
     check_only(options);
@@ -214,7 +217,7 @@ GpuTuneOutcome tune_gpu(const TuneOptions &options, const TuneListener &listener
     const GpuGenerator generator = find_gpu_generator();
     std::vector<ConfiguredKernel> kernels = chosen_kernels(options, generator);
     keep_kernels_with_shapes(kernels, forward_gpu_kernels(generator.configuration), options.shapes);
-    GpuTuner(outcome, options, generator, listener, stop_requested).tune(kernels, start);
+    GpuTuner(outcome, options, generator, listener, stop_requested).tune(kernels);
     if (!outcome.kernels.empty())
         write_files({{outcome.results_path, dumped(gpu_t4_results(outcome, generator), 1) + "\n", {nullptr, 0}}});
     ship(outcome, options, generator);
