@@ -95,6 +95,7 @@ before = facts["configuration"]
 before["kernels"][0]["tiles"]["block_k"] = 12
 evidence = after.pop("evidence")["forward_f32_cuda_d32"]
 assert after == before, after
+assert "not yet measured" not in after["comment"], after["comment"]
 assert evidence["basis"] == "measured" and evidence["verdict"] == "win" and evidence["pairs"] == 40, evidence
 assert evidence["device"]["name"] == "fake" and evidence["shapes"] == ["1,1,1,32,24,32"], evidence
 assert evidence["ratio"] < evidence["interval"][1] < 0.97 and 0 < evidence["noise_floor"] < 0.02, evidence
