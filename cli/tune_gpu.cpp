@@ -31,8 +31,9 @@ void print_tiles(const char *what, const TriedGpuTiles &tried) {
 
 void print_predicted(const TunedGpuKernel &kernel) {
     if (kernel.win) {
-        print_tiles(kernel.for_device ? "best predicted" : "win", kernel.tried[kernel.best]);
-        fmt::print("  {:.1f} % of the default's predicted cycles\n", 100 * kernel.ratio);
+        print_tiles(kernel.replaces() && !kernel.for_device ? "win" : "best predicted", kernel.tried[kernel.best]);
+        fmt::print("  {:.1f} % of the default's predicted cycles{}\n", 100 * kernel.ratio,
+                   kernel.for_device || kernel.replaces() ? "" : "; the default, which a device chose, stays");
     } else if (!kernel.compared) {
         fmt::print("  nothing was compared; the default stays\n");
     } else {

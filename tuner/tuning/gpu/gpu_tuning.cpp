@@ -118,6 +118,13 @@ TunedGpuKernel without_prediction(const TuneOptions &options, const ConfiguredKe
     return tuned;
 }
 
+// Whether the evidence in a configuration says that a device chose the kernel's tiles.
+bool was_measured(const nlohmann::ordered_json &configuration, const std::string &kernel) {
+    const auto evidence = configuration.find("evidence");
+    return evidence != configuration.end() && evidence->contains(kernel) &&
+           (*evidence)[kernel].value("basis", "") == kMeasured;
+}
+
 // One run: the kernels, one after the other.
 class GpuTuner {
  public:
@@ -126,6 +133,7 @@ class GpuTuner {
         : outcome_(outcome),
           options_(options),
           target_(generator.target),
+          configuration_(generator.configuration),
           trials_(make_trials(outcome, options, generator, listener)),
           listener_(listener),
           stop_requested_(stop_requested),
@@ -154,8 +162,15 @@ class GpuTuner {
 
     void tune(const ConfiguredKernel &kernel, double seconds) {
         outcome_.kernels.push_back(trials_ ? search(kernel, seconds) : without_prediction(options_, kernel));
-        outcome_.kernels.back().for_device = outcome_.device.has_value();
-        if (outcome_.device) measure(outcome_.kernels.back());
+        TunedGpuKernel &tuned = outcome_.kernels.back();
+        tuned.for_device = outcome_.device.has_value();
+        tuned.default_measured = was_measured(configuration_, kernel.name);
+        if (tuned.for_device) {
+            measure(tuned);
+        } else if (tuned.win && tuned.default_measured) {
+            listener_.warning(
+                fmt::format("{}: its tiles were chosen on a device; no prediction replaces them", kernel.name));
+        }
     }
 
     TunedGpuKernel search(const ConfiguredKernel &kernel, double seconds) {
@@ -178,6 +193,7 @@ class GpuTuner {
     GpuTuneOutcome &outcome_;
     const TuneOptions &options_;
     std::string target_;
+    const nlohmann::ordered_json &configuration_;
     std::optional<GpuTrials> trials_;
     const TuneListener &listener_;
     const StopRequested &stop_requested_;
@@ -186,11 +202,9 @@ class GpuTuner {
     double search_seconds_ = 0;  // of the kernels so far
 };
 
-// What was measured is not forgotten for a prediction that changes nothing.
+// What was measured is not forgotten for a prediction.
 void note_evidence(nlohmann::ordered_json &evidence, const TunedGpuKernel &kernel, const GpuTuneOutcome &outcome) {
-    const std::string &name = kernel.kernel.name;
-    const bool was_measured = evidence.contains(name) && evidence[name].value("basis", "") == kMeasured;
-    if (kernel.measured || kernel.replaces() || !was_measured) evidence[name] = gpu_evidence(kernel, outcome);
+    if (kernel.measured || !kernel.default_measured) evidence[kernel.kernel.name] = gpu_evidence(kernel, outcome);
 }
 
 // The configuration with the tiles that replace the default's, and why; nothing if nothing was compared.
