@@ -55,7 +55,7 @@ void print_measured(const GpuMeasurement &measured) {
                best.win ? "win" : "tie", 100 * best.ratio, 100 * best.interval.low, 100 * best.interval.high,
                best.pairs, 100 * measured.noise_floor);
     fmt::print("{}\n", best.win ? " " + gpu_tiles_text(measured.candidates[measured.best].tiles)
-                                : std::string(" the default stays"));
+                                : std::string("; the default stays"));
 }
 
 void print_kernel(const TunedGpuKernel &kernel, bool is_predicted) {
