@@ -181,6 +181,17 @@ configure softcap+alibi+bias+mask 64 4
 FAKE_CUDA_FAULT=1 tune 1 --output terms.json "${few[@]}" --only tile_v=16 --only block_k=12 --shape 1,1,1,32,24,64
 says stderr "error: the default of forward_softcap_alibi_bias_mask_f32_cuda_d64_careful failed: crash: 1,1,1,32,24,64: cuEventSynchronize:"
 
+# A driver that crashes while it is asked is named, and nothing is measured.
+mkdir broken
+if echo 'int cuInit(unsigned flags) { (void)flags; __builtin_trap(); }' | cc -shared -fPIC -o broken/libcuda.so.1 -xc -; then
+    LD_LIBRARY_PATH=$work/broken "$FLASHWRIGHT_BIN" tune --backend cuda --output broken.json "${few[@]}" --only tile_v=16 --only block_k=12 >stdout 2>stderr </dev/null ||
+        fail "a driver that crashes: exit code $?: $(cat stderr)"
+    says stderr "warning: asking the driver: signal" "; nothing is measured"
+    says stdout "No device was used"
+else
+    fail "no driver that crashes could be made"
+fi
+
 # Without ptxas nothing is predicted, and where a search would start is measured.
 configure "" 32 4
 if command -v nvdisasm >/dev/null || [ -x /usr/local/cuda/bin/nvdisasm ]; then

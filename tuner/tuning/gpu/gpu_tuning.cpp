@@ -61,13 +61,15 @@ std::vector<ConfiguredKernel> chosen_kernels(const TuneOptions &options, const G
     return kernels;
 }
 
-void find_device(GpuTuneOutcome &outcome, const TuneOptions &options, const StopRequested &stop_requested) {
+void find_device(GpuTuneOutcome &outcome, const TuneOptions &options, const TuneListener &listener,
+                 const StopRequested &stop_requested) {
     const DeviceSearch search = find_cuda_device(stop_requested);
     outcome.device = search.device;
     outcome.no_device = search.reason;
     if (!search.device && !options.for_device.empty())
         throw std::invalid_argument(fmt::format("{}: expected none without a CUDA device, got one; {}",
                                                 options.for_device.front(), search.reason));
+    if (search.failed) listener.warning(fmt::format("{}; nothing is measured", search.reason));
 }
 
 // Those that have something to be measured on.
@@ -227,7 +229,7 @@ GpuTuneOutcome tune_gpu(const TuneOptions &options, const TuneListener &listener
     outcome.results_path = options.results_path();
     check_only(options);
     check_places({options.output, outcome.results_path});
-    find_device(outcome, options, stop_requested);
+    find_device(outcome, options, listener, stop_requested);
     const GpuGenerator generator = find_gpu_generator();
     std::vector<ConfiguredKernel> kernels = chosen_kernels(options, generator);
     keep_kernels_with_shapes(kernels, forward_gpu_kernels(generator.configuration), options.shapes);
