@@ -229,7 +229,8 @@ void add_tune(CLI::App &app) {
         ->type_name("F");
     command->add_flag("--json", arguments->json, "Print JSON");
     command->add_option("--isa", options.isas, "Instruction sets (the best of this CPU)")->type_name("NAME");
-    command->add_option("--budget", arguments->budget, "Time in all, about (10m)")->type_name("TIME");
+    command->add_option("--budget", arguments->budget, "Time in all, about (10m); of the search alone for cuda")
+        ->type_name("TIME");
     command->add_option("--candidates", options.candidates, "At most so many a kernel")
         ->check(CLI::NonNegativeNumber.description(""))
         ->type_name("N");

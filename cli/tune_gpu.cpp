@@ -31,14 +31,15 @@ void print_tiles(const char *what, const TriedGpuTiles &tried) {
 
 void print_predicted(const TunedGpuKernel &kernel) {
     if (kernel.win) {
-        print_tiles(kernel.measured ? "best predicted" : "win", kernel.tried[kernel.best]);
-        fmt::print("  {:.1f} % of the default's predicted cycles\n", 100 * kernel.ratio);
+        print_tiles(kernel.replaces() && !kernel.for_device ? "win" : "best predicted", kernel.tried[kernel.best]);
+        fmt::print("  {:.1f} % of the default's predicted cycles{}\n", 100 * kernel.ratio,
+                   kernel.for_device || kernel.replaces() ? "" : "; the default, which a device chose, stays");
     } else if (!kernel.compared) {
         fmt::print("  nothing was compared; the default stays\n");
     } else {
         fmt::print("  {}: the best is predicted to take {:.1f} % of the default's cycles{}\n",
-                   kernel.measured ? "prediction" : "tie", 100 * kernel.ratio,
-                   kernel.measured ? "" : "; the default stays");
+                   kernel.for_device ? "prediction" : "tie", 100 * kernel.ratio,
+                   kernel.for_device ? "" : "; the default stays");
     }
 }
 
@@ -54,7 +55,7 @@ void print_measured(const GpuMeasurement &measured) {
                best.win ? "win" : "tie", 100 * best.ratio, 100 * best.interval.low, 100 * best.interval.high,
                best.pairs, 100 * measured.noise_floor);
     fmt::print("{}\n", best.win ? " " + gpu_tiles_text(measured.candidates[measured.best].tiles)
-                                : std::string(" the default stays"));
+                                : std::string("; the default stays"));
 }
 
 void print_kernel(const TunedGpuKernel &kernel, bool is_predicted) {
@@ -65,6 +66,7 @@ void print_kernel(const TunedGpuKernel &kernel, bool is_predicted) {
     print_tiles("default", kernel.tried[0]);
     if (is_predicted) print_predicted(kernel);
     if (kernel.measured) print_measured(*kernel.measured);
+    if (kernel.for_device && !kernel.measured) fmt::print("  nothing was measured; the default stays\n");
 }
 
 ordered_json predictions_json(const TriedGpuTiles &tried) {

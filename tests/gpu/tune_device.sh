@@ -23,15 +23,15 @@ tune() {
 device=(env "LD_LIBRARY_PATH=${FLASHWRIGHT_FAKE_CUDA:-}" "FAKE_CUDA_INTERPRETER=$python '$here/ptx/serve.py'" FAKE_CUDA_NOISE=0.005
     "$FLASHWRIGHT_BIN" tune --backend cuda)
 
-# configure TERMS HEAD_DIM BLOCK_K: one forward kernel.
+# configure (TERMS HEAD_DIM BLOCK_K)...: forward kernels.
 configure() {
     $python - "$real.json" "$@" <<'PYTHON' || fail "the facts about the generator"
 import json, sys
-facts, terms, head_dim, block_k = sys.argv[1:]
-facts = json.load(open(facts))
+facts = json.load(open(sys.argv[1]))
 facts["configuration"]["kernels"] = [
     {"op": "forward", "terms": [t for t in terms.split("+") if t], "finite_values": not terms, "head_dim": int(head_dim),
-     "tiles": {"threads": 32, "rows": 1, "block_k": int(block_k), "tile_d": 4, "tile_v": 16, "parts": 1}}]
+     "tiles": {"threads": 32, "rows": 1, "block_k": int(block_k), "tile_d": 4, "tile_v": 16, "parts": 1}}
+    for terms, head_dim, block_k in zip(*[iter(sys.argv[2:])] * 3)]
 json.dump(facts, open("fake/generate.json", "w"))
 PYTHON
 }
@@ -44,13 +44,18 @@ cat >fake/generate <<FAKE
 real=$real faults=$FLASHWRIGHT_GPU_FAULTS
 FAKE
 cat >>fake/generate <<'FAKE'
-[[ "$*" == *device_code* ]] && { echo "$*" >"$2/candidate.device_code"; exit; }
+if [[ "$*" == *device_code* ]]; then
+    [ -e no_cache ] && rm -rf "$XDG_CACHE_HOME/flashwright" && echo >"$XDG_CACHE_HOME/flashwright"
+    echo "$*" >"$2/candidate.device_code"
+    exit
+fi
 keys=$(sed 's/.*block_k=\([0-9]*\).*/\1/' <<<"$*")
 case $keys in
     8) exec cp "$faults/2.o" "$2/candidate.o" ;;
     16) exec cp "$faults/4.o" "$2/candidate.o" ;;
     20) exec cp "$faults/6.o" "$2/candidate.o" ;;
-    24) echo "error: it does not compile" >&2; exit 1 ;;
+    24) [ -e slow ] && [[ "$*" == *head_dim=32* ]] && sleep 4
+        echo "error: it does not compile" >&2; exit 1 ;;
 esac
 exec "$real" "${@/tile_v=8/tile_v=16}"
 FAKE
@@ -90,6 +95,7 @@ before = facts["configuration"]
 before["kernels"][0]["tiles"]["block_k"] = 12
 evidence = after.pop("evidence")["forward_f32_cuda_d32"]
 assert after == before, after
+assert "not yet measured" not in after["comment"], after["comment"]
 assert evidence["basis"] == "measured" and evidence["verdict"] == "win" and evidence["pairs"] == 40, evidence
 assert evidence["device"]["name"] == "fake" and evidence["shapes"] == ["1,1,1,32,24,32"], evidence
 assert evidence["ratio"] < evidence["interval"][1] < 0.97 and 0 < evidence["noise_floor"] < 0.02, evidence
@@ -136,6 +142,29 @@ says stderr "error: the default of forward_f32_cuda_d32 failed: crash: 1,1,1,32,
 says stdout "nothing was compared; the default stays"
 [ "$(cat early.json)" = old ] || fail "a file was written without a measurement"
 
+# Nothing can be built: no prediction replaces what was to be measured.
+touch no_cache
+echo old >unbuilt.json
+tune 1 --output unbuilt.json "${few[@]}" --only tile_v=16 --only block_k=12 "${shape[@]}"
+rm -r no_cache cache/flashwright
+says stderr "error: filesystem error: " "$work/cache/flashwright"
+says stdout "best predicted: threads=32 rows=1 block_k=12" "nothing was measured; the default stays"
+grep -q "Measured on" stdout && fail "it says that it measured: $(cat stdout)"
+[ "$(cat unbuilt.json)" = old ] || fail "a prediction was shipped though there is a device"
+[ -s unbuilt.t4.json ] || fail "what was predicted is not kept"
+
+# However long the one kernel is measured, the other's search has its time; without any it says so.
+configure "" 32 24 "" 64 24
+touch slow
+tune 1 --output two.json "${few[@]}" --only tile_v=16 --only block_k=12 --budget 4
+rm slow
+says stderr "error: the default of forward_f32_cuda_d32 failed: compile" "; the default of forward_f32_cuda_d64 failed: compile"
+says stdout "forward_f32_cuda_d32: 2 of 2 candidates tried" "forward_f32_cuda_d64: 2 of 2 candidates tried"
+tune 1 --output two.json "${few[@]}" --only tile_v=16 --only block_k=12 --budget 0.001 --only head_dim=64
+says stderr "warning: forward_f32_cuda_d64: no time was left to try a candidate (--budget)"
+says stdout "forward_f32_cuda_d64: 1 of 2 candidates tried"
+configure "" 32 4
+
 # Interrupted while a candidate hangs: what is known is kept, and nothing is shipped by prediction.
 "${device[@]}" --output stopped.json "${few[@]}" --only tile_v=16 --only block_k=8,12,20 "${shape[@]}" --run-limit 100 >stdout 2>stderr </dev/null &
 pid=$!
@@ -151,6 +180,17 @@ wait $pid || code=$?
 configure softcap+alibi+bias+mask 64 4
 FAKE_CUDA_FAULT=1 tune 1 --output terms.json "${few[@]}" --only tile_v=16 --only block_k=12 --shape 1,1,1,32,24,64
 says stderr "error: the default of forward_softcap_alibi_bias_mask_f32_cuda_d64_careful failed: crash: 1,1,1,32,24,64: cuEventSynchronize:"
+
+# A driver that crashes while it is asked is named, and nothing is measured.
+mkdir broken
+if echo 'int cuInit(unsigned flags) { (void)flags; __builtin_trap(); }' | cc -shared -fPIC -o broken/libcuda.so.1 -xc -; then
+    LD_LIBRARY_PATH=$work/broken "$FLASHWRIGHT_BIN" tune --backend cuda --output broken.json "${few[@]}" --only tile_v=16 --only block_k=12 >stdout 2>stderr </dev/null ||
+        fail "a driver that crashes: exit code $?: $(cat stderr)"
+    says stderr "warning: asking the driver: signal" "; nothing is measured"
+    says stdout "No device was used"
+else
+    fail "no driver that crashes could be made"
+fi
 
 # Without ptxas nothing is predicted, and where a search would start is measured.
 configure "" 32 4

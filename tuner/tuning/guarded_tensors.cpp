@@ -12,7 +12,10 @@ constexpr std::byte kPoison{0xff};  // a NaN in every dtype
 constexpr std::size_t kCanaryBytes = 4096;
 
 std::size_t bytes_of(const flashwright_tensor &tensor) {
-    return element_count(tensor) * (tensor.dtype == FLASHWRIGHT_F64 ? sizeof(double) : sizeof(float));
+    const std::size_t element_size = tensor.dtype == FLASHWRIGHT_F64    ? sizeof(double)
+                                     : tensor.dtype == FLASHWRIGHT_BOOL ? sizeof(std::uint8_t)
+                                                                        : sizeof(float);
+    return element_count(tensor) * element_size;
 }
 
 bool all_poison(const std::byte *begin, const std::byte *end) {
@@ -31,7 +34,7 @@ void with_elements(const flashwright_tensor &tensor, F f) {
 
 }  // namespace
 
-GuardedTensors::GuardedTensors(std::initializer_list<flashwright_tensor *> tensors)
+GuardedTensors::GuardedTensors(const std::vector<flashwright_tensor *> &tensors)
     : tensors_(tensors.begin(), tensors.end()) {
     std::size_t bytes = kCanaryBytes;
     for (const flashwright_tensor *tensor : tensors) bytes += bytes_of(*tensor) + kCanaryBytes;

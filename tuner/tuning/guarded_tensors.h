@@ -12,8 +12,10 @@ namespace flashwright {
 
 class GuardedTensors {
  public:
-    // Gives each contiguous tensor memory of its own, all of it NaN. They must outlive this.
-    explicit GuardedTensors(std::initializer_list<flashwright_tensor *> tensors);
+    // Gives each contiguous tensor memory of its own, all of it NaN; a boolean one is the last. They must outlive this.
+    explicit GuardedTensors(const std::vector<flashwright_tensor *> &tensors);
+    explicit GuardedTensors(std::initializer_list<flashwright_tensor *> tensors)
+        : GuardedTensors(std::vector(tensors)) {}
     GuardedTensors(const GuardedTensors &) = delete;
     GuardedTensors &operator=(const GuardedTensors &) = delete;
 

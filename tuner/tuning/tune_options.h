@@ -15,7 +15,7 @@ namespace flashwright {
 struct TuneOptions {
     std::vector<std::string> ops, dtypes, isas;
     std::vector<ShapeSpec> shapes;  // of GPU kernels: none is their own
-    double budget_seconds = 600;    // in all
+    double budget_seconds = 600;    // in all; of GPU kernels for the search, not for what is measured
     std::size_t candidates = 0;     // a kernel; 0: no limit
     std::size_t patience = 160;     // candidates without a better one
     std::size_t max_variants = 4;

@@ -15,7 +15,7 @@ constexpr int kClockRate = 13, kMultiprocessors = 16, kCapabilityMajor = 75, kCa
 }  // namespace
 
 CudaSession::CudaSession() : library_(dlopen("libcuda.so.1", RTLD_NOW)) {
-    if (library_ == nullptr) throw std::runtime_error(fmt::format("no CUDA driver: {}", dlerror()));
+    if (library_ == nullptr) throw NoCudaDriver(fmt::format("no CUDA driver: {}", dlerror()));
     drive("cuInit", 0U);
     drive("cuDeviceGet", &device_, 0);
     drive("cuCtxCreate_v2", &context_, 0U, device_);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <stdexcept>
 #include <string>
 
 namespace flashwright {
@@ -14,6 +15,11 @@ struct CudaDevice {
     std::string compute_capability;          // 9.0
     std::string driver;                      // the CUDA version that it serves, as 12.4
     int multiprocessors = 0, clock_mhz = 0;  // the clock that the driver names, which is the highest
+};
+
+// No driver that could fail is installed.
+struct NoCudaDriver : std::runtime_error {
+    using std::runtime_error::runtime_error;
 };
 
 // A context and a stream of its own. All functions throw std::runtime_error with the driver's words. Nothing is given

@@ -10,7 +10,7 @@ namespace {
 
 constexpr ChildLimits kLimits = {60, 0};  // a driver may take seconds to start
 
-enum Fact { kName, kCapability, kDriver, kMultiprocessors, kClock, kRefused };
+enum Fact { kName, kCapability, kDriver, kMultiprocessors, kClock, kNoDriver, kRefused };
 
 Record record(Fact fact, const std::string &text, int value = 0) {
     Record result;
@@ -28,12 +28,14 @@ void look(const RecordSender &parent) {
         parent.send(record(kDriver, device.driver));
         parent.send(record(kMultiprocessors, "", device.multiprocessors));
         parent.send(record(kClock, "", device.clock_mhz));
+    } catch (const NoCudaDriver &error) {
+        parent.send(record(kNoDriver, error.what()));
     } catch (const std::exception &error) {
         parent.send(record(kRefused, error.what()));
     }
 }
 
-void take(const Record &heard, CudaDevice &device, std::string &reason) {
+void take(const Record &heard, CudaDevice &device, DeviceSearch &search) {
     const int value = static_cast<int>(heard.value);
     switch (heard.kind) {
         case kName:
@@ -52,7 +54,8 @@ void take(const Record &heard, CudaDevice &device, std::string &reason) {
             device.clock_mhz = value;
             break;
         default:
-            reason = heard.text;
+            search.reason = heard.text;
+            search.failed = heard.kind == kRefused;
     }
 }
 
@@ -66,8 +69,11 @@ DeviceSearch find_cuda_device(const StopRequested &stop_requested) {
     }
     CudaDevice device;
     const ChildOutcome outcome = run_in_child(
-        kLimits, look, [&](const Record &heard) { take(heard, device, search.reason); }, stop_requested);
-    if (outcome.end != ChildEnd::finished) search.reason = "asking the driver: " + outcome.detail;
+        kLimits, look, [&](const Record &heard) { take(heard, device, search); }, stop_requested);
+    if (outcome.end != ChildEnd::finished) {
+        search.reason = "asking the driver: " + outcome.detail;
+        search.failed = outcome.end != ChildEnd::interrupted;
+    }
     if (search.reason.empty()) search.device = device;
     return search;
 }

@@ -11,7 +11,8 @@ namespace flashwright {
 
 struct DeviceSearch {
     std::optional<CudaDevice> device;
-    std::string reason;  // why there is none
+    std::string reason;   // why there is none
+    bool failed = false;  // for the driver, which there is, gave none
 };
 
 DeviceSearch find_cuda_device(const StopRequested &stop_requested);

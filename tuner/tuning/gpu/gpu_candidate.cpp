@@ -3,6 +3,9 @@
 #include "candidate_object.h"
 #include "cuda_session.h"
 
+#include <fmt/format.h>
+
+#include <map>
 #include <stdexcept>
 
 #if FLASHWRIGHT_HAS_CUDA
@@ -16,9 +19,15 @@ namespace flashwright {
 namespace {
 
 unsigned bits_of(const std::vector<std::string> &terms) {
+    static const std::map<std::string, unsigned> known = {
+        {"softcap", kSoftcap}, {"alibi", kAlibi}, {"bias", kBias}, {"mask", kMask}};
     unsigned bits = 0;
-    for (const std::string &term : terms)
-        bits |= term == "softcap" ? kSoftcap : term == "alibi" ? kAlibi : term == "bias" ? kBias : kMask;
+    for (const std::string &term : terms) {
+        const auto found = known.find(term);
+        if (found == known.end())
+            throw std::runtime_error(fmt::format("terms: expected softcap, alibi, bias or mask, got {}", term));
+        bits |= found->second;
+    }
     return bits;
 }
 

@@ -25,6 +25,14 @@ std::vector<double> mean_over_shapes(const std::vector<std::vector<double>> &log
     return means;
 }
 
+// What was seen of the candidate before stays.
+void note_fault(CheckResult &check, const CheckResult &fault) {
+    const CheckResult before = check;
+    check = fault;
+    check.error = std::max(before.error, fault.error);
+    check.seconds = std::max(before.seconds, fault.seconds);
+}
+
 class GpuContest {
  public:
     GpuContest(const TuneOptions &options, const ConfiguredKernel &kernel, const std::vector<GpuTiles> &tiles,
@@ -70,10 +78,7 @@ class GpuContest {
 
     void drop(std::size_t point, const CheckResult &fault) {
         MeasuredGpuTiles &candidate = result_.candidates[point];
-        const CheckResult before = candidate.check;
-        candidate.check = fault;
-        candidate.check.error = std::max(before.error, fault.error);
-        candidate.check.seconds = std::max(before.seconds, fault.seconds);
+        note_fault(candidate.check, fault);
         contestants_.erase(point);
         ++result_.failures[verdict_name(fault.verdict)];
         listener_.warning(fmt::format("{}: {}: {}: {}", kernel_.name, gpu_tiles_text(candidate.tiles),
@@ -113,7 +118,7 @@ class GpuContest {
     // Whether all went well with the default; what did not is its kernel's failure, and an interruption none.
     bool expect_ok(const CheckResult &result) {
         if (result.verdict != Verdict::ok && result.verdict != Verdict::interrupted) {
-            result_.candidates[0].check = result;
+            note_fault(result_.candidates[0].check, result);
             result_.failure = fmt::format("the default of {} failed: {}: {}", kernel_.name,
                                           verdict_name(result.verdict), result.detail);
         }

@@ -17,9 +17,12 @@ constexpr std::size_t kHiddenOneIn = 5;  // pairs, by the mask
 GpuProblem::GpuProblem(const ConfiguredKernel &kernel, const ShapeSpec &shape, const GpuProblemOptions &options)
     : shape_(shape), length_values_(options.key_lengths) {
     describe(options);
-    inputs_.reset(new GuardedTensors{&args_.q, &args_.k, &args_.v, &bias_, &mask_});
-    outputs_.reset(new GuardedTensors{&args_.out, &args_.softmax_lse});
     add_terms(kernel);
+    std::vector<flashwright_tensor *> inputs = {&args_.q, &args_.k, &args_.v};
+    if (args_.score.bias != nullptr) inputs.push_back(&bias_);
+    if (args_.score.mask != nullptr) inputs.push_back(&mask_);
+    inputs_ = std::make_unique<GuardedTensors>(inputs);
+    outputs_.reset(new GuardedTensors{&args_.out, &args_.softmax_lse});
     fill(options);
 }
 
@@ -59,9 +62,12 @@ void GpuProblem::add_terms(const ConfiguredKernel &kernel) {
 
 void GpuProblem::fill(const GpuProblemOptions &options) {
     int seed = 1;
-    for (const flashwright_tensor *tensor : {&args_.q, &args_.k, &args_.v, &bias_}) fill_with_g(*tensor, seed++);
-    auto *seen = static_cast<std::uint8_t *>(mask_.data);
-    for (std::size_t n = 0; n < element_count(mask_); ++n) seen[n] = n * 7 % 31 % kHiddenOneIn != 0 ? 1 : 0;
+    for (const flashwright_tensor *tensor : {&args_.q, &args_.k, &args_.v}) fill_with_g(*tensor, seed++);
+    if (args_.score.bias != nullptr) fill_with_g(bias_, seed);
+    if (args_.score.mask != nullptr) {
+        auto *seen = static_cast<std::uint8_t *>(mask_.data);
+        for (std::size_t n = 0; n < element_count(mask_); ++n) seen[n] = n * 7 % 31 % kHiddenOneIn != 0 ? 1 : 0;
+    }
     for (const flashwright_tensor *tensor : {&args_.k, &args_.v}) {
         if (options.unseen > 0)
             fill_rows(*tensor, shape_.seqlen_k - options.unseen, std::numeric_limits<double>::infinity());

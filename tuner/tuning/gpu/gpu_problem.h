@@ -28,7 +28,7 @@ class GpuProblem {
 
     const flashwright_forward_args &args() const { return args_; }
     const ShapeSpec &shape() const { return shape_; }
-    // Of its tensors; bias and mask, which the arguments point to, are `inputs`' too.
+    // Of its tensors; bias and mask, where the arguments point to them, are `inputs`' too.
     GuardedTensors &inputs() { return *inputs_; }
     GuardedTensors &outputs() { return *outputs_; }
 

@@ -59,6 +59,8 @@ class GpuSearch {
             batch_seconds = wall_seconds() - before;
             step(progress(wall_seconds() - start));
         }
+        if (result_.tried.size() == 1 && wall_seconds() > deadline_)
+            listener_.warning(fmt::format("{}: no time was left to try a candidate (--budget)", result_.kernel.name));
         return result_;
     }
 

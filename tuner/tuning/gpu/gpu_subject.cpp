@@ -4,6 +4,7 @@
 #include "cuda_session.h"
 #include "gpu_candidate.h"
 #include "gpu_problem.h"
+#include "on_device.h"
 
 #include <algorithm>
 #include <limits>
@@ -41,56 +42,6 @@ std::vector<std::unique_ptr<GpuCheck>> awkward_checks(const ConfiguredKernel &ke
     for (const auto &[shape, options] : problems) checks.push_back(std::make_unique<GpuCheck>(kernel, shape, options));
     return checks;
 }
-
-// A problem's tensors in device memory.
-class OnDevice {
- public:
-    OnDevice(const CudaSession &session, GpuProblem &problem, std::mt19937 *placements)
-        : session_(session), problem_(problem), args_(problem.args()) {
-        const std::uint64_t inputs = place(problem.inputs(), placements);
-        outputs_ = place(problem.outputs(), placements);
-        for (flashwright_tensor *tensor : {&args_.q, &args_.k, &args_.v}) move(tensor, problem.inputs(), inputs);
-        for (flashwright_tensor *tensor : {&args_.out, &args_.softmax_lse}) move(tensor, problem.outputs(), outputs_);
-        if (args_.score.bias != nullptr) args_.score.bias = moved(*args_.score.bias, &bias_, inputs);
-        if (args_.score.mask != nullptr) args_.score.mask = moved(*args_.score.mask, &mask_, inputs);
-    }
-    OnDevice(const OnDevice &) = delete;
-    OnDevice &operator=(const OnDevice &) = delete;
-
-    const flashwright_forward_args &args() const { return args_; }
-    void fetch_outputs() const {
-        auto &memory = problem_.outputs().memory();
-        session_.fetch(memory.data(), outputs_, memory.size());
-    }
-
- private:
-    static constexpr std::size_t kStep = 512, kSteps = 256;  // of what tensors are shifted by
-
-    std::uint64_t place(GuardedTensors &tensors, std::mt19937 *placements) const {
-        const std::size_t shift = placements != nullptr ? (*placements)() % kSteps * kStep : 0;
-        const std::uint64_t begin = session_.allocate(shift + tensors.memory().size()) + shift;
-        session_.send(begin, tensors.memory().data(), tensors.memory().size());
-        return begin;
-    }
-
-    static void move(flashwright_tensor *tensor, GuardedTensors &from, std::uint64_t begin) {
-        const auto offset = static_cast<std::byte *>(tensor->data) - from.memory().data();
-        tensor->data = reinterpret_cast<void *>(begin + static_cast<std::uint64_t>(offset));
-    }
-
-    const flashwright_tensor *moved(const flashwright_tensor &tensor, flashwright_tensor *to,
-                                    std::uint64_t inputs) const {
-        *to = tensor;
-        move(to, problem_.inputs(), inputs);
-        return to;
-    }
-
-    const CudaSession &session_;
-    GpuProblem &problem_;
-    flashwright_forward_args args_;
-    flashwright_tensor bias_, mask_;
-    std::uint64_t outputs_;
-};
 
 class GpuSubject : public TrialSubject {
  public:

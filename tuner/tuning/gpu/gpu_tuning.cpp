@@ -61,13 +61,15 @@ std::vector<ConfiguredKernel> chosen_kernels(const TuneOptions &options, const G
     return kernels;
 }
 
-void find_device(GpuTuneOutcome &outcome, const TuneOptions &options, const StopRequested &stop_requested) {
+void find_device(GpuTuneOutcome &outcome, const TuneOptions &options, const TuneListener &listener,
+                 const StopRequested &stop_requested) {
     const DeviceSearch search = find_cuda_device(stop_requested);
     outcome.device = search.device;
     outcome.no_device = search.reason;
     if (!search.device && !options.for_device.empty())
         throw std::invalid_argument(fmt::format("{}: expected none without a CUDA device, got one; {}",
                                                 options.for_device.front(), search.reason));
+    if (search.failed) listener.warning(fmt::format("{}; nothing is measured", search.reason));
 }
 
 // Those that have something to be measured on.
@@ -118,6 +120,13 @@ TunedGpuKernel without_prediction(const TuneOptions &options, const ConfiguredKe
     return tuned;
 }
 
+// Whether the evidence in a configuration says that a device chose the kernel's tiles.
+bool was_measured(const nlohmann::ordered_json &configuration, const std::string &kernel) {
+    const auto evidence = configuration.find("evidence");
+    return evidence != configuration.end() && evidence->contains(kernel) &&
+           (*evidence)[kernel].value("basis", "") == kMeasured;
+}
+
 // One run: the kernels, one after the other.
 class GpuTuner {
  public:
@@ -126,6 +135,7 @@ class GpuTuner {
         : outcome_(outcome),
           options_(options),
           target_(generator.target),
+          configuration_(generator.configuration),
           trials_(make_trials(outcome, options, generator, listener)),
           listener_(listener),
           stop_requested_(stop_requested),
@@ -135,9 +145,9 @@ class GpuTuner {
                    {options.compile_seconds, kBuildMemory}) {}
 
     // What is known so far stays, whatever becomes of one kernel.
-    void tune(const std::vector<ConfiguredKernel> &kernels, double start) {
+    void tune(const std::vector<ConfiguredKernel> &kernels) {
         for (std::size_t i = 0; i < kernels.size() && !stop_requested_(); ++i) {
-            const double left = std::max(0.0, options_.budget_seconds - (wall_seconds() - start));
+            const double left = std::max(0.0, options_.budget_seconds - search_seconds_);
             try {
                 tune(kernels[i], left / static_cast<double>(kernels.size() - i));
             } catch (const std::runtime_error &error) {
@@ -148,18 +158,29 @@ class GpuTuner {
     }
 
  private:
-    static constexpr double kSearchShare = 0.5;  // of the time, where the rest is for the device
-
     void add_failure(const std::string &text) {
         outcome_.failure += fmt::format("{}{}", outcome_.failure.empty() ? "" : "; ", text);
     }
 
     void tune(const ConfiguredKernel &kernel, double seconds) {
-        const double deadline = wall_seconds() + (outcome_.device ? kSearchShare : 1) * seconds;
-        outcome_.kernels.push_back(
-            trials_ ? search_gpu_tiles(options_, kernel, *trials_, listener_, stop_requested_, deadline)
-                    : without_prediction(options_, kernel));
-        if (outcome_.device) measure(outcome_.kernels.back());
+        outcome_.kernels.push_back(trials_ ? search(kernel, seconds) : without_prediction(options_, kernel));
+        TunedGpuKernel &tuned = outcome_.kernels.back();
+        tuned.for_device = outcome_.device.has_value();
+        tuned.default_measured = was_measured(configuration_, kernel.name);
+        if (tuned.for_device) {
+            measure(tuned);
+        } else if (tuned.win && tuned.default_measured) {
+            listener_.warning(
+                fmt::format("{}: its tiles were chosen on a device; no prediction replaces them", kernel.name));
+        }
+    }
+
+    TunedGpuKernel search(const ConfiguredKernel &kernel, double seconds) {
+        const double start = wall_seconds();
+        TunedGpuKernel tuned =
+            search_gpu_tiles(options_, kernel, *trials_, listener_, stop_requested_, start + seconds);
+        search_seconds_ += wall_seconds() - start;
+        return tuned;
     }
 
     void measure(TunedGpuKernel &tuned) {
@@ -174,18 +195,18 @@ class GpuTuner {
     GpuTuneOutcome &outcome_;
     const TuneOptions &options_;
     std::string target_;
+    const nlohmann::ordered_json &configuration_;
     std::optional<GpuTrials> trials_;
     const TuneListener &listener_;
     const StopRequested &stop_requested_;
     std::vector<ConfiguredKernel> all_;
     CandidateBuilder builder_;
+    double search_seconds_ = 0;  // of the kernels so far
 };
 
-// What was measured is not forgotten for a prediction that changes nothing.
+// What was measured is not forgotten for a prediction.
 void note_evidence(nlohmann::ordered_json &evidence, const TunedGpuKernel &kernel, const GpuTuneOutcome &outcome) {
-    const std::string &name = kernel.kernel.name;
-    const bool was_measured = evidence.contains(name) && evidence[name].value("basis", "") == kMeasured;
-    if (kernel.measured || kernel.replaces() || !was_measured) evidence[name] = gpu_evidence(kernel, outcome);
+    if (kernel.measured || !kernel.default_measured) evidence[kernel.kernel.name] = gpu_evidence(kernel, outcome);
 }
 
 // The configuration with the tiles that replace the default's, and why; nothing if nothing was compared.
@@ -204,16 +225,15 @@ void ship(GpuTuneOutcome &outcome, const TuneOptions &options, const GpuGenerato
 }  // namespace
 
 GpuTuneOutcome tune_gpu(const TuneOptions &options, const TuneListener &listener, const StopRequested &stop_requested) {
-    const double start = wall_seconds();
     GpuTuneOutcome outcome;
     outcome.results_path = options.results_path();
     check_only(options);
     check_places({options.output, outcome.results_path});
-    find_device(outcome, options, stop_requested);
+    find_device(outcome, options, listener, stop_requested);
     const GpuGenerator generator = find_gpu_generator();
     std::vector<ConfiguredKernel> kernels = chosen_kernels(options, generator);
     keep_kernels_with_shapes(kernels, forward_gpu_kernels(generator.configuration), options.shapes);
-    GpuTuner(outcome, options, generator, listener, stop_requested).tune(kernels, start);
+    GpuTuner(outcome, options, generator, listener, stop_requested).tune(kernels);
     if (!outcome.kernels.empty())
         write_files({{outcome.results_path, dumped(gpu_t4_results(outcome, generator), 1) + "\n", {nullptr, 0}}});
     ship(outcome, options, generator);

@@ -35,11 +35,13 @@ struct TunedGpuKernel {
     bool win = false;
     bool compared = false;
 
-    std::optional<GpuMeasurement> measured;  // on the device
+    bool default_measured = false;           // its tiles were chosen on a device, so no prediction replaces them
+    bool for_device = false;                 // there is one, so no prediction decides
+    std::optional<GpuMeasurement> measured;  // on the device, unless that failed
 
     // What was found, by measurement where there is a device.
-    bool replaces() const { return measured ? measured->win() : win; }
-    bool judged() const { return measured ? measured->compared : compared; }
+    bool replaces() const { return for_device ? measured && measured->win() : win && !default_measured; }
+    bool judged() const { return for_device ? measured && measured->compared : compared; }
     const GpuTiles &best_tiles() const {
         return measured ? measured->candidates[measured->best].tiles : tried[best].tiles;
     }
