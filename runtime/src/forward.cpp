@@ -64,7 +64,8 @@ class ForwardCall {
         : problem_(problem),
           usual_(usual, problem, key_block),
           last_(last, problem, key_block),
-          one_by_one_(key_block > 0) {}
+          one_by_one_(key_block > 0),
+          hides_from_memory_((attention_request(Op::forward, problem).terms & kTestEveryKey) != 0) {}
 
     std::uint64_t scratch() const { return std::max(usual_.scratch, last_.scratch); }
 
@@ -148,7 +149,7 @@ class ForwardCall {
     // Whether keys may be hidden in memory whose values are no finite numbers. Looking costs as much as a few rows. The
     // answer is the same for all tasks of a head, as the two ways may round differently.
     bool hidden_values_matter(const RowTask &task, std::int64_t kv_head, std::int64_t key_count) const {
-        if (!problem_.bias.given && !problem_.mask.given) return false;
+        if (!hides_from_memory_) return false;
         if (problem_.seqlen_q <= usual_.kernel.tiles.block_q) return true;
         return problem_.dtype == FLASHWRIGHT_F64
                    ? !all_finite(HeadMatrix<double>(problem_.v, task.batch, kv_head), 0, key_count)
@@ -170,7 +171,8 @@ class ForwardCall {
 
     const ForwardProblem &problem_;
     TileKernel usual_, last_;
-    bool one_by_one_;  // a forced block size: only a masked range is cut into blocks of just that size
+    bool one_by_one_;         // a forced block size: only a masked range is cut into blocks of just that size
+    bool hides_from_memory_;  // the call has a term that does
 };
 
 // `last` takes the rows that fill no tile of `usual`.

@@ -53,8 +53,7 @@ flashwright_status choose_kernel(const KernelRequest &request, const flashwright
 // and V come from the caches.
 double row_cost(const Kernel &kernel, std::int64_t rows);
 
-// The kernel for the rows that fill no tile of `usual`, which need not be of the registry: the cheapest whose tile
-// holds them.
+// The kernel for the rows that fill no tile of `usual`, which need not be of the registry: the cheapest.
 const Kernel &left_over_kernel(const KernelRequest &request, const Kernel &usual);
 
 // What flashwright_forward_choice and flashwright_backward_choice answer: the kernel's index and the reason in one
