@@ -1,8 +1,8 @@
 // Every forward and backward kernel that this machine can run on every default shape, one thread, as a fraction of the
 // peak that is measured between the iterations. Select with --benchmark_filter=<regex>.
 #include "flashwright/flashwright.h"
-#include "kernel_meter.h"
-#include "shape_spec.h"
+#include "measure/kernel_meter.h"
+#include "measure/shape_spec.h"
 
 #include <benchmark/benchmark.h>
 

@@ -1,6 +1,6 @@
 #include "attention_options.h"
 
-#include "machine_info.h"
+#include "measure/machine_info.h"
 #include "validators.h"
 
 #include <fmt/format.h>

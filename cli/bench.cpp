@@ -1,10 +1,10 @@
-#include "clocks.h"
 #include "commands.h"
-#include "interrupt.h"
-#include "kernel_meter.h"
+#include "measure/kernel_meter.h"
+#include "measure/shape_spec.h"
+#include "measure/statistics.h"
 #include "progress.h"
-#include "shape_spec.h"
-#include "statistics.h"
+#include "support/clocks.h"
+#include "support/interrupt.h"
 #include "validators.h"
 
 #include <fmt/format.h>

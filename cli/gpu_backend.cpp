@@ -1,6 +1,6 @@
 #include "gpu_backend.h"
 
-#include "check_status.h"
+#include "measure/check_status.h"
 #if FLASHWRIGHT_HAS_GPU
 #include "flashwright/flashwright_gpu.h"
 #endif

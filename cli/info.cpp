@@ -1,7 +1,7 @@
 #include "commands.h"
-#include "machine_info.h"
-#include "machine_peak.h"
-#include "measured_call.h"
+#include "measure/machine_info.h"
+#include "measure/machine_peak.h"
+#include "measure/measured_call.h"
 #include "npy.h"
 #include "validators.h"
 

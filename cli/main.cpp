@@ -1,6 +1,6 @@
 #include "commands.h"
 #include "flashwright/flashwright.h"
-#include "interrupt.h"
+#include "support/interrupt.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

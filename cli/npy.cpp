@@ -1,7 +1,7 @@
 #include "npy.h"
 
-#include "file.h"
 #include "npy_header.h"
+#include "support/file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

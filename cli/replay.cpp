@@ -1,9 +1,9 @@
-#include "replay.h"
+#include "tuner/search/replay.h"
 
 #include "commands.h"
-#include "statistics.h"
-#include "strategy.h"
-#include "text.h"
+#include "measure/statistics.h"
+#include "support/text.h"
+#include "tuner/search/strategy.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

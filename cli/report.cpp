@@ -1,9 +1,9 @@
 #include "commands.h"
-#include "file.h"
-#include "html_report.h"
-#include "kernel_tuner_cache.h"
-#include "recorded_space.h"
-#include "text.h"
+#include "support/file.h"
+#include "support/text.h"
+#include "tuner/records/html_report.h"
+#include "tuner/records/kernel_tuner_cache.h"
+#include "tuner/search/recorded_space.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
-#include "check_status.h"
 #include "commands.h"
-#include "file.h"
+#include "measure/check_status.h"
+#include "support/file.h"
 #include "tensor_files.h"
 #include "validators.h"
 

@@ -1,15 +1,15 @@
-#include "tune.h"
+#include "tuner/tune.h"
 #include "commands.h"
-#include "interrupt.h"
+#include "kernels/tile_spaces.h"
 #include "message.h"
 #include "progress.h"
-#include "strategy.h"
-#include "text.h"
-#include "tile_spaces.h"
+#include "support/interrupt.h"
+#include "support/text.h"
 #include "tune_gpu.h"
+#include "tuner/records/winners.h"
+#include "tuner/search/strategy.h"
+#include "tuner/verify_winners.h"
 #include "validators.h"
-#include "verify_winners.h"
-#include "winners.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

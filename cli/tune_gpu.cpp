@@ -1,9 +1,9 @@
 #include "tune_gpu.h"
 
-#include "gpu_evidence.h"
-#include "gpu_tuning.h"
-#include "interrupt.h"
-#include "text.h"
+#include "support/interrupt.h"
+#include "support/text.h"
+#include "tuner/cuda/gpu_evidence.h"
+#include "tuner/cuda/gpu_tuning.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,8 +1,8 @@
 // `tune --backend cuda`: the tiles of CUDA kernels, by their code and, where there is a device, by its time.
 #pragma once
 
-#include "tune_listener.h"
-#include "tune_options.h"
+#include "tuner/tune_listener.h"
+#include "tuner/tune_options.h"
 
 #include <CLI/CLI.hpp>
 

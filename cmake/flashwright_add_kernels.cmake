@@ -35,7 +35,7 @@ function(flashwright_add_kernels)
     set_source_files_properties("${dir}/kernel_registry.cpp" PROPERTIES COMPILE_OPTIONS -w)
     set_target_properties(${ARG_NAME} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
     target_compile_features(${ARG_NAME} PUBLIC cxx_std_17)
-    target_include_directories(${ARG_NAME} PRIVATE "${source_dir}/runtime/src"
+    target_include_directories(${ARG_NAME} PRIVATE "${source_dir}" "${source_dir}/runtime/src"
                                PUBLIC $<TARGET_PROPERTY:${runtime},INTERFACE_INCLUDE_DIRECTORIES>)
     target_link_libraries(${ARG_NAME} PRIVATE Threads::Threads)
     # A shared object that holds the library exports nothing of it.

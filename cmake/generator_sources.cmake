@@ -6,15 +6,17 @@ function(flashwright_generator_sources out generator source_dir)
         GLOB sources ${ARGN}
         "${source_dir}/generators/*.cpp"
         "${source_dir}/generators/*.h"
+        "${source_dir}/algorithm/*.cpp"
+        "${source_dir}/algorithm/*.h"
+        "${source_dir}/kernels/*_tiles.h"
         "${source_dir}/schedules/*.cpp"
         "${source_dir}/schedules/*.h"
         "${source_dir}/generators/CMakeLists.txt"
         "${source_dir}/generators/gpu/*"
     )
-    list(FILTER sources EXCLUDE REGEX "_space\\.(cpp|h)$")
-    set(gpu_alone "/generators/gpu/|/schedules/gpu")
+    set(gpu_alone "/generators/gpu/|/schedules/gpu_|/kernels/gpu_")
     if(generator STREQUAL "gpu")
-        set(shared "/generators/(attention_gradient|forward_attention|online_softmax|scalar_math|score_terms)\\.")
+        set(shared "/algorithm/")
         list(FILTER sources INCLUDE REGEX "${gpu_alone}|${shared}")
     else()
         list(FILTER sources EXCLUDE REGEX "${gpu_alone}")

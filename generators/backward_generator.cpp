@@ -1,7 +1,7 @@
-#include "../schedules/cpu_gradient.h"
-#include "attention_gradient.h"
+#include "algorithm/attention_gradient.h"
 #include "output_loads.h"
 #include "riscv_vectors.h"
+#include "schedules/cpu_backward.h"
 #include "scratch_memory.h"
 
 #include <Halide.h>

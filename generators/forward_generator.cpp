@@ -1,9 +1,9 @@
-#include "../schedules/cpu_few_rows.h"
-#include "../schedules/cpu_simd.h"
-#include "forward_attention.h"
+#include "algorithm/forward_attention.h"
+#include "algorithm/transpose.h"
 #include "riscv_vectors.h"
+#include "schedules/cpu_decode.h"
+#include "schedules/cpu_rows.h"
 #include "scratch_memory.h"
-#include "transpose.h"
 
 #include <Halide.h>
 

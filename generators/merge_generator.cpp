@@ -1,7 +1,7 @@
-#include "../schedules/cpu_simd.h"
-#include "online_softmax.h"
+#include "algorithm/online_softmax.h"
+#include "algorithm/scalar_math.h"
 #include "riscv_vectors.h"
-#include "scalar_math.h"
+#include "schedules/cpu_rows.h"
 #include "scratch_memory.h"
 
 #include <Halide.h>

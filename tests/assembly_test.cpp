@@ -1,6 +1,6 @@
 // Reads the generated assembly of the forward and backward kernels: the loops of their matrix products must consist of
 // multiply-adds on whole registers, and keep what they work on in registers.
-#include "support/kernels.h"
+#include "tests/support/kernels.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Wrong arguments of backward, as in forward_errors_test.cpp; what it does without memory; packed gradients.
-#include "support/gradient.h"
-#include "support/kernels.h"
+#include "tests/support/gradient.h"
+#include "tests/support/kernels.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // Every backward kernel that can run here against the gradient of exact attention: shapes with tails on every axis,
 // options, layouts; and against differences of exact attention, which know nothing of any gradient formula.
-#include "support/gradient.h"
-#include "support/options.h"
-#include "support/random_problem.h"
+#include "tests/support/gradient.h"
+#include "tests/support/options.h"
+#include "tests/support/random_problem.h"
 
 #include <algorithm>
 #include <cmath>

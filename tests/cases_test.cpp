@@ -1,5 +1,5 @@
 // Inputs that broke other attention kernels, over every forward kernel: each small enough to know the answer by hand.
-#include "support/kernels.h"
+#include "tests/support/kernels.h"
 
 #include <sys/mman.h>
 

@@ -1,7 +1,7 @@
 // The C++ layer says the same as the C interface.
 #include "flashwright/flashwright.hpp"
 
-#include "support/gradient.h"
+#include "tests/support/gradient.h"
 
 #include <cmath>
 #include <limits>

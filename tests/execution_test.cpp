@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-#include "support/check.h"
+#include "tests/support/check.h"
 
 namespace flashwright::test {
 

@@ -1,6 +1,6 @@
 // Wrong arguments: for each the status, what its message must say (the argument, what was expected, what came), and
 // that no output was written.
-#include "support/kernels.h"
+#include "tests/support/kernels.h"
 
 #include <cmath>
 #include <functional>

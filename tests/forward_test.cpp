@@ -1,7 +1,7 @@
 // Every forward kernel that can run here, over shapes with tails on every axis, options and layouts.
-#include "support/kernels.h"
-#include "support/options.h"
-#include "support/random_problem.h"
+#include "tests/support/kernels.h"
+#include "tests/support/options.h"
+#include "tests/support/random_problem.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // Inputs that broke other attention kernels, over every backward kernel: each small enough to know the answer by hand.
-#include "support/gradient.h"
-#include "support/options.h"
+#include "tests/support/gradient.h"
+#include "tests/support/options.h"
 
 #include <atomic>
 #include <cmath>

@@ -1,7 +1,7 @@
 // The exact attention that the program verifies with, against the one of the tests: written twice, they must agree.
-#include "support/check.h"
+#include "tests/support/check.h"
 
-#include "exact_attention.h"
+#include "reference/reference_attention.h"
 
 namespace flashwright::test {
 

@@ -1,7 +1,7 @@
 // What a call may take from the machine.
-#include "support/gradient.h"
+#include "tests/support/gradient.h"
 
-#include "scratch.h"
+#include "runtime/src/scratch.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 // merge_states: two results over disjoint keys become the result over all of them.
-#include "support/kernels.h"
+#include "tests/support/kernels.h"
 
 #include <cmath>
 #include <limits>

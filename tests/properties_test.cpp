@@ -1,5 +1,5 @@
 // What must hold between calls: the same bytes whoever computes them, the same result however keys are arranged.
-#include "support/kernels.h"
+#include "tests/support/kernels.h"
 
 #include <atomic>
 #include <cmath>

@@ -1,6 +1,6 @@
 // What the build holds, what can run here, and which of it is chosen.
-#include "../runtime/src/kernel_abi.h"
-#include "support/kernels.h"
+#include "runtime/src/kernel_abi.h"
+#include "tests/support/kernels.h"
 
 #include <gtest/gtest.h>
 

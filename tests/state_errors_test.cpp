@@ -1,8 +1,8 @@
 // Wrong arguments of merge and step, as in forward_errors_test.cpp.
 #include <functional>
 
-#include "support/check.h"
-#include "support/kernels.h"
+#include "tests/support/check.h"
+#include "tests/support/kernels.h"
 
 namespace flashwright::test {
 

@@ -1,5 +1,5 @@
 // online_softmax_step: blocks of scores and values taken into a state one after the other.
-#include "support/kernels.h"
+#include "tests/support/kernels.h"
 
 #include <cmath>
 #include <limits>

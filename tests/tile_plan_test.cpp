@@ -1,5 +1,5 @@
 // The keys a tile of rows meets, against the definition.
-#include "tile_plan.h"
+#include "runtime/src/tile_plan.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What a child process may use.
-#include "child_process.h"
+#include "support/child_process.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

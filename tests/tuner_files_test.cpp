@@ -1,8 +1,8 @@
 // Journal and winners: cut anywhere, of another machine, of two writers.
-#include "hardware.h"
-#include "journal.h"
-#include "text.h"
-#include "winners.h"
+#include "measure/hardware.h"
+#include "support/text.h"
+#include "tuner/records/journal.h"
+#include "tuner/records/winners.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,11 +1,11 @@
 // What is concluded from a GPU kernel's code, without a device or the programs that show it.
-#include "cuda_tools.h"
-#include "gpu_configuration.h"
-#include "gpu_model.h"
-#include "gpu_shapes.h"
-#include "gpu_shortlist.h"
-#include "gpu_space.h"
-#include "sass_listing.h"
+#include "kernels/gpu_forward_space.h"
+#include "tuner/cuda/cuda_tools.h"
+#include "tuner/cuda/gpu_configuration.h"
+#include "tuner/cuda/gpu_model.h"
+#include "tuner/cuda/gpu_shapes.h"
+#include "tuner/cuda/gpu_shortlist.h"
+#include "tuner/cuda/sass_listing.h"
 
 #include <gtest/gtest.h>
 

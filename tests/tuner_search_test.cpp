@@ -1,11 +1,11 @@
 // Spaces and strategies, without a machine.
-#include "cpu_gradient_space.h"
-#include "cpu_simd_space.h"
 #include "flashwright/flashwright.h"
-#include "kernel_family.h"
-#include "search_space.h"
-#include "strategy.h"
-#include "tile_spaces.h"
+#include "kernels/cpu_backward_space.h"
+#include "kernels/cpu_forward_space.h"
+#include "kernels/tile_spaces.h"
+#include "tuner/candidates/kernel_family.h"
+#include "tuner/search/search_space.h"
+#include "tuner/search/strategy.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

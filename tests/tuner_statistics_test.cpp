@@ -1,9 +1,9 @@
 // The tuner's statistics against values known elsewhere, its classifier, its cover.
-#include "paired_statistics.h"
-#include "paired_verdict.h"
-#include "protocol.h"
-#include "tree_ensemble.h"
-#include "variant_cover.h"
+#include "tuner/comparison/paired_statistics.h"
+#include "tuner/comparison/paired_verdict.h"
+#include "tuner/comparison/protocol.h"
+#include "tuner/comparison/select_variants.h"
+#include "tuner/search/tree_ensemble.h"
 
 #include <gtest/gtest.h>
 

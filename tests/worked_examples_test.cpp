@@ -1,6 +1,6 @@
 // Small examples whose results are known to 12 digits, and attention recorded from a real model.
-#include "support/kernels.h"
-#include "support/npy.h"
+#include "tests/support/kernels.h"
+#include "tests/support/npy.h"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
-#include "../../schedules/gpu_gradient.h"
-#include "../attention_gradient.h"
+#include "algorithm/attention_gradient.h"
 #include "half_storage.h"
 #include "portable_floats.h"
+#include "schedules/gpu_backward.h"
 
 #include <Halide.h>
 

@@ -1,4 +1,4 @@
-#include "../../schedules/gpu_tiles.h"
+#include "kernels/gpu_tiles.h"
 
 #include <Halide.h>
 

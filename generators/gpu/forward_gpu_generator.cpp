@@ -1,8 +1,8 @@
-#include "../../schedules/gpu.h"
-#include "../forward_attention.h"
+#include "algorithm/forward_attention.h"
 #include "half_storage.h"
 #include "hardware_exponential.h"
 #include "portable_floats.h"
+#include "schedules/gpu_forward.h"
 
 #include <Halide.h>
 

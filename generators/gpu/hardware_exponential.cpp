@@ -1,6 +1,6 @@
 #include "hardware_exponential.h"
 
-#include "../scalar_math.h"
+#include "algorithm/scalar_math.h"
 
 #include <map>
 #include <string>

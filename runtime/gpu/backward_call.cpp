@@ -4,10 +4,10 @@
 #include <cstring>
 #include <limits>
 
-#include "gradient_block.h"
 #include "half.h"
-#include "status.h"
-#include "tile_plan.h"
+#include "runtime/src/backward_block.h"
+#include "runtime/src/status.h"
+#include "runtime/src/tile_plan.h"
 
 namespace flashwright {
 namespace {

@@ -4,7 +4,7 @@
 #include <cinttypes>
 #include <numeric>
 
-#include "status.h"
+#include "runtime/src/status.h"
 
 namespace flashwright {
 

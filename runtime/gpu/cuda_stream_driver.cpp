@@ -7,7 +7,7 @@
 
 #include "device.h"
 #include "gpu_stream_driver.h"
-#include "status.h"
+#include "runtime/src/status.h"
 
 // Of Halide's runtime, which declares it in no header.
 extern "C" void *halide_cuda_get_symbol(void *user_context, const char *name);

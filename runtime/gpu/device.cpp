@@ -6,7 +6,7 @@
 
 #include "HalideRuntime.h"
 #include "gpu_kernels.h"
-#include "status.h"
+#include "runtime/src/status.h"
 
 namespace flashwright {
 namespace {

@@ -3,9 +3,9 @@
 #include <cinttypes>
 #include <utility>
 
-#include "head_matrix.h"
-#include "status.h"
-#include "tile_plan.h"
+#include "runtime/src/head_matrix.h"
+#include "runtime/src/status.h"
+#include "runtime/src/tile_plan.h"
 
 namespace flashwright {
 namespace {

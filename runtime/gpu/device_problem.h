@@ -11,7 +11,7 @@
 #include "device_tensor.h"
 #include "gpu_kernels.h"
 #include "key_plan.h"
-#include "validate.h"
+#include "runtime/src/validate.h"
 
 namespace flashwright {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "status.h"
+#include "runtime/src/status.h"
 
 namespace flashwright {
 namespace {

@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "HalideRuntime.h"
-#include "tensor_view.h"
+#include "runtime/src/tensor_view.h"
 
 namespace flashwright {
 

@@ -3,7 +3,7 @@
 
 #include "HalideRuntime.h"
 #include "device_problem.h"
-#include "tensor_view.h"
+#include "runtime/src/tensor_view.h"
 
 namespace flashwright {
 

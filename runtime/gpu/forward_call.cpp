@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "status.h"
+#include "runtime/src/status.h"
 
 namespace flashwright {
 

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "status.h"
-#include "tile_plan.h"
+#include "runtime/src/status.h"
+#include "runtime/src/tile_plan.h"
 
 namespace flashwright {
 

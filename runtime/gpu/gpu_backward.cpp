@@ -6,10 +6,10 @@
 
 #include "backward_call.h"
 #include "device.h"
-#include "gradient_block.h"
-#include "kernel_choice.h"
 #include "run_call.h"
-#include "status.h"
+#include "runtime/src/backward_block.h"
+#include "runtime/src/kernel_choice.h"
+#include "runtime/src/status.h"
 #include "stream_backward_call.h"
 
 namespace flashwright {

@@ -6,9 +6,9 @@
 #include "call_by_gpu_kernel.h"
 #include "device.h"
 #include "forward_call.h"
-#include "kernel_choice.h"
 #include "run_call.h"
-#include "status.h"
+#include "runtime/src/kernel_choice.h"
+#include "runtime/src/status.h"
 #include "stream_forward_call.h"
 
 namespace flashwright {

@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
-#include "../../schedules/gpu_tiles.h"
-#include "../src/kernel_abi.h"
 #include "flashwright/flashwright.h"
 #include "gpu_stream_driver.h"
+#include "kernels/gpu_tiles.h"
+#include "runtime/src/kernel_abi.h"
 
 struct halide_buffer_t;
 struct halide_device_interface_t;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "../../schedules/gpu_tiles.h"
+#include "kernels/gpu_tiles.h"
 
 namespace flashwright {
 

@@ -3,7 +3,7 @@
 
 #include "device.h"
 #include "gpu_kernels.h"
-#include "status.h"
+#include "runtime/src/status.h"
 
 namespace flashwright {
 

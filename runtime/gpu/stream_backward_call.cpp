@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "device_view.h"
-#include "status.h"
-#include "tile_plan.h"
+#include "runtime/src/status.h"
+#include "runtime/src/tile_plan.h"
 
 namespace flashwright {
 namespace {

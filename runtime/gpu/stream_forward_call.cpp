@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "status.h"
+#include "runtime/src/status.h"
 
 namespace flashwright {
 

@@ -5,7 +5,7 @@
 
 #include "device.h"
 #include "device_view.h"
-#include "status.h"
+#include "runtime/src/status.h"
 
 namespace flashwright {
 namespace {

@@ -3,10 +3,10 @@
 #include <cinttypes>
 #include <limits>
 
+#include "backward_chunk.h"
+#include "backward_plan.h"
 #include "call_by_kernel.h"
 #include "execution.h"
-#include "gradient_chunk.h"
-#include "gradient_plan.h"
 #include "kernel_choice.h"
 #include "status.h"
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "../../schedules/cpu_simd_tiles.h"
+#include "kernels/cpu_tiles.h"
 
 struct halide_buffer_t;
 

@@ -2,12 +2,12 @@
 // operation.
 //
 //     flashwright_gpu_bench BACKEND B,HQ,HKV,TQ,TK,D[,DV][,causal]…
-#include "backward_call.h"
-#include "device.h"
 #include "flashwright/flashwright_gpu.h"
-#include "forward_call.h"
-#include "shape_spec.h"
-#include "support/gradient.h"
+#include "measure/shape_spec.h"
+#include "runtime/gpu/backward_call.h"
+#include "runtime/gpu/device.h"
+#include "runtime/gpu/forward_call.h"
+#include "tests/support/gradient.h"
 
 #include <fmt/format.h>
 

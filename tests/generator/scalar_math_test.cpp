@@ -1,5 +1,5 @@
 // The elementary functions of the kernels against correctly rounded values.
-#include "scalar_math.h"
+#include "algorithm/scalar_math.h"
 
 #include <Halide.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Score terms one by one and as a list: their values by the definition, their derivatives by finite differences.
-#include "score_terms.h"
+#include "algorithm/score_terms.h"
 
 #include <Halide.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "support/tensor.h"
+#include "tests/support/tensor.h"
 
 namespace flashwright::test {
 namespace {

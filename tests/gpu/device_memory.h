@@ -1,7 +1,7 @@
 // Contexts, streams and device memory by the functions of libcuda.so.1, be it a driver's or the fake one.
 #pragma once
 
-#include "support/gradient.h"
+#include "tests/support/gradient.h"
 
 #include <flashwright/flashwright_gpu.h>
 

@@ -2,9 +2,9 @@
 // attention. Gradients in f16 are rounded once from f32, and their errors at most twice those of attention that rounds
 // each step to f16.
 #include "gpu_test.h"
-#include "support/gradient.h"
-#include "support/options.h"
-#include "support/random_problem.h"
+#include "tests/support/gradient.h"
+#include "tests/support/options.h"
+#include "tests/support/random_problem.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Every forward kernel of a backend over shapes with tails, options and layouts, against exact attention.
 #include "gpu_test.h"
-#include "support/check.h"
-#include "support/options.h"
+#include "tests/support/check.h"
+#include "tests/support/options.h"
 
 #include <algorithm>
 #include <cmath>

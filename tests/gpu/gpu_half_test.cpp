@@ -1,9 +1,9 @@
 // Forward kernels of f16: out is rounded once from f32, so that its error is at most twice that of plain attention in
 // f16, and softmax_lse is as exact as in f32.
 #include "gpu_test.h"
-#include "support/check.h"
-#include "support/half.h"
-#include "support/options.h"
+#include "tests/support/check.h"
+#include "tests/support/half.h"
+#include "tests/support/options.h"
 
 #include <cmath>
 #include <limits>

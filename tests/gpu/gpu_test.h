@@ -2,7 +2,7 @@
 #pragma once
 
 #include "flashwright/flashwright_gpu.h"
-#include "gpu_kernels.h"
+#include "runtime/gpu/gpu_kernels.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,5 @@
 // The host's numbers in f16 against those by definition.
-#include "half.h"
-#include "support/half.h"
+#include "tests/support/half.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Plans of key blocks against what each row sees, counted one by one.
-#include "key_plan.h"
+#include "runtime/gpu/key_plan.h"
 
 #include <gtest/gtest.h>
 

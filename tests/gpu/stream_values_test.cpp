@@ -1,8 +1,8 @@
 // What calls on tensors in device memory give, by CUDA alone.
 #include "device_memory.h"
 #include "gpu_test.h"
-#include "support/check.h"
-#include "support/options.h"
+#include "tests/support/check.h"
+#include "tests/support/options.h"
 
 #include <cmath>
 #include <string>

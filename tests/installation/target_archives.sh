@@ -24,7 +24,7 @@ check() {
         [[ $start == "$2"* ]] || fail "$1: $object starts with $start, expected $2"
     done
     for file in CMakeLists.txt LICENSE halide/LICENSE.txt halide/HalideRuntime.h include/flashwright/flashwright.hpp \
-        runtime/src/forward.cpp runtime/src/kernel_registry.cpp schedules/cpu_simd_tiles.h; do
+        runtime/src/forward.cpp runtime/src/kernel_registry.cpp kernels/cpu_tiles.h; do
         [ -s "$folder/$file" ] || fail "$1: no $file"
     done
     echo "$1: $3 kernels in the target's format; not executed"

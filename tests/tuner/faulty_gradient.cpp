@@ -1,6 +1,6 @@
 // Backward kernels that must never win.
 #include "fault.h"
-#include "kernel_abi.h"
+#include "runtime/src/kernel_abi.h"
 
 #include <HalideRuntime.h>
 

@@ -1,5 +1,5 @@
 // CUDA forward kernels that must never win. One without a fault of its own leaves the result as it is.
-#include "../../tuner/fault.h"
+#include "tests/tuner/fault.h"
 
 #include <HalideRuntime.h>
 

@@ -1,9 +1,9 @@
 // What the tests of calls on streams share.
 #pragma once
 
-#include "device_memory.h"
-#include "fake_cuda/fake_cuda.h"
-#include "support/options.h"
+#include "tests/gpu/device_memory.h"
+#include "tests/gpu/fake_cuda/fake_cuda.h"
+#include "tests/support/options.h"
 
 #include <gtest/gtest.h>
 

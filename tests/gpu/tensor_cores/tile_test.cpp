@@ -1,7 +1,7 @@
 // The tile of scores that tensor cores compute, on a device that has some.
-#include "device.h"
-#include "device_tensor.h"
 #include "flashwright/flashwright_gpu.h"
+#include "runtime/gpu/device.h"
+#include "runtime/gpu/device_tensor.h"
 
 #include <gtest/gtest.h>
 

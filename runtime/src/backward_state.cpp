@@ -1,0 +1,112 @@
+#include "backward_state.h"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+
+#include "platform.h"
+#include "status.h"
+
+namespace flashwright {
+namespace {
+
+std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
+
+// Sums and products of sizes that saturate instead of overflowing.
+class Bytes {
+ public:
+    Bytes &add(std::int64_t a, std::int64_t b, std::int64_t c = 1) {
+        std::int64_t product;
+        overflow_ = overflow_ || __builtin_mul_overflow(a, b, &product) ||
+                    __builtin_mul_overflow(product, c, &product) || __builtin_add_overflow(sum_, product, &sum_);
+        return *this;
+    }
+    std::uint64_t total() const {
+        return overflow_ ? std::numeric_limits<std::uint64_t>::max() : static_cast<std::uint64_t>(sum_);
+    }
+
+ private:
+    std::int64_t sum_ = 0;
+    bool overflow_ = false;
+};
+
+// Parts of a tile that an edge runs through: more of them have fewer hidden pairs, but short sums over rows.
+constexpr std::int64_t kEdgeParts = 4;
+
+// Busy for about as long as a tile takes, then the processor goes to whoever has work.
+constexpr int kSpins = 2000;
+
+}  // namespace
+
+GradientSizes::GradientSizes(const BackwardProblem &problem, const Kernel &kernel) {
+    const ForwardProblem &p = problem.forward;
+    width = kernel.tiles.width;
+    tile_q = kernel.tiles.tile_q;
+    block_q = std::min(round_up(kernel.tiles.block_q, tile_q), round_up(std::max<std::int64_t>(p.seqlen_q, 1), tile_q));
+    edge_rows = round_up((block_q + kEdgeParts - 1) / kEdgeParts, tile_q);
+    block_k = std::min(round_up(kernel.tiles.block_k, width), round_up(std::max<std::int64_t>(p.seqlen_k, 1), width));
+    head_dim = round_up(p.head_dim, width);
+    head_dim_v = round_up(p.head_dim_v, width);
+    rows = round_up(p.seqlen_q, tile_q);
+    blocks = (p.seqlen_q + block_q - 1) / block_q;
+    chunks = std::max<std::int64_t>(1, (p.seqlen_k + block_k - 1) / block_k);
+    // A bias gradient that sums over heads or the batch is one chunk's for all of them, so that its order is fixed too.
+    const bool shared_bias =
+        problem.dbias.given && (problem.dbias.shape[kBatch] != p.batch || problem.dbias.shape[kHead] != p.heads);
+    strand_heads = shared_bias ? p.batch * p.heads_kv : 1;
+    strands = shared_bias ? 1 : p.batch * p.heads_kv;
+    element = p.dtype == FLASHWRIGHT_F64 ? 8 : 4;
+}
+
+std::uint64_t GradientSizes::worker_bytes() const {
+    constexpr std::int64_t kFixed = 0x10000;
+    // K, its transpose, dK; V transposed, dV; padded Q, dQ; padded dO; and of each pair: P, dS (both perhaps twice),
+    // what is seen, bias, mask, dbias.
+    return Bytes()
+        .add(block_k, 3 * element, head_dim)
+        .add(block_k, 2 * element, head_dim_v)
+        .add(block_q, 2 * element, head_dim)
+        .add(block_q, element, head_dim_v)
+        .add(block_q, block_k, 6 * element + 2)
+        .add(kFixed, 1)
+        .total();
+}
+
+std::uint64_t GradientSizes::shared_bytes(const BackwardProblem &problem) const {
+    const std::int64_t heads = problem.forward.batch * problem.forward.heads;
+    return Bytes()
+        .add(2 * element, heads, rows)
+        .add(sizeof(bool), heads, blocks)
+        .add(sizeof(std::atomic<std::int64_t>), strands, chunks)
+        .add(kScratchAlignment, 2)
+        .total();
+}
+
+flashwright_status GradientState::reserve(const flashwright_execution &execution) {
+    const flashwright_status status = memory_.reserve(execution, 1, sizes_.shared_bytes(problem_));
+    if (failed(status)) return status;
+    const std::int64_t heads = problem_.forward.batch * problem_.forward.heads;
+    char *place = memory_.arena(0) + 2 * sizes_.element * heads * sizes_.rows;
+    static_assert(std::atomic<std::int64_t>::is_always_lock_free, "progress lies in plain memory");
+    place += round_up(reinterpret_cast<std::intptr_t>(place), alignof(std::atomic<std::int64_t>)) -
+             reinterpret_cast<std::intptr_t>(place);
+    progress_ = reinterpret_cast<std::atomic<std::int64_t> *>(place);
+    for (std::int64_t i = 0; i < sizes_.strands * sizes_.chunks; ++i) new (progress_ + i) std::atomic<std::int64_t>(0);
+    finite_ = reinterpret_cast<bool *>(progress_ + sizes_.strands * sizes_.chunks);
+    return status;
+}
+
+void GradientState::wait_for_turn(std::int64_t strand, std::int64_t chunk, std::int64_t position) const {
+    if (chunk == 0) return;
+    // The chunk before was begun earlier, by a thread that is at it.
+    const std::atomic<std::int64_t> &before = progress_[strand * sizes_.chunks + chunk - 1];
+    for (int spins = 0; before.load(std::memory_order_acquire) <= position; ++spins) {
+        if (spins < kSpins) {
+            relax();
+        } else {
+            yield();
+        }
+    }
+}
+
+}  // namespace flashwright

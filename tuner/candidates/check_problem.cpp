@@ -1,0 +1,152 @@
+#include "check_problem.h"
+
+#include "candidate.h"
+#include "guarded_tensors.h"
+#include "reference/attention_error.h"
+#include "reference/contiguous_tensor.h"
+#include "reference/reference_gradient.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace flashwright {
+namespace {
+
+constexpr std::int64_t kLongest = 1024;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct CheckOptions {
+    std::int64_t window_left = -1, window_right = -1;
+    bool bottom_right = false;
+    std::int64_t unseen = 0;  // last keys that no query sees: they hold infinities
+};
+
+flashwright_forward_args forward_args(const ShapeSpec &shape, flashwright_dtype dtype, const CheckOptions &options) {
+    flashwright_forward_args args;
+    flashwright_forward_args_init(&args);
+    args.q = contiguous_tensor(dtype, {shape.batch, shape.num_heads, shape.seqlen_q, shape.head_dim});
+    args.k = contiguous_tensor(dtype, {shape.batch, shape.num_heads_kv, shape.seqlen_k, shape.head_dim});
+    args.v = contiguous_tensor(dtype, {shape.batch, shape.num_heads_kv, shape.seqlen_k, shape.head_dim_v});
+    args.out = contiguous_tensor(dtype, {shape.batch, shape.num_heads, shape.seqlen_q, shape.head_dim_v});
+    args.softmax_lse = contiguous_tensor(dtype, {shape.batch, shape.num_heads, shape.seqlen_q});
+    args.score.causal = shape.causal ? 1 : 0;
+    args.score.window_left = options.window_left;
+    args.score.window_right = options.window_right;
+    if (options.bottom_right) args.score.align = FLASHWRIGHT_ALIGN_BOTTOM_RIGHT;
+    return args;
+}
+
+void fill_inputs(const flashwright_forward_args &args, const CheckOptions &options, std::mt19937 &random) {
+    for (const flashwright_tensor *tensor : {&args.q, &args.k, &args.v}) fill_normal(*tensor, random);
+    if (options.unseen == 0) return;
+    for (const flashwright_tensor *tensor : {&args.k, &args.v})
+        fill_rows(*tensor, tensor->shape[2] - options.unseen, kInfinity);
+}
+
+class ForwardCheck : public CheckProblem {
+ public:
+    ForwardCheck(const ShapeSpec &shape, flashwright_dtype dtype, const CheckOptions &options)
+        : CheckProblem(shape),
+          args_(forward_args(shape, dtype, options)),
+          inputs_{&args_.q, &args_.k, &args_.v},
+          outputs_{&args_.out, &args_.softmax_lse} {
+        std::mt19937 random(1);
+        fill_inputs(args_, options, random);
+        exact_ = exact_attention(args_);
+    }
+
+    double error_of(const Candidate &candidate) override {
+        outputs_.poison();
+        candidate.forward(args_, false);
+        if (!outputs_.canaries_whole()) return kInfinity;
+        const AttentionError error = attention_error(exact_, args_.out, args_.softmax_lse);
+        return std::max(error.out, error.softmax_lse) / attention_tolerance(args_.out.dtype);
+    }
+
+ private:
+    flashwright_forward_args args_;
+    GuardedTensors inputs_, outputs_;
+    ExactAttention exact_;
+};
+
+// Given the exact output and lse, rounded.
+class BackwardCheck : public CheckProblem {
+ public:
+    BackwardCheck(const ShapeSpec &shape, flashwright_dtype dtype, const CheckOptions &options)
+        : CheckProblem(shape),
+          forward_(forward_args(shape, dtype, options)),
+          forward_tensors_{&forward_.q, &forward_.k, &forward_.v, &forward_.out, &forward_.softmax_lse},
+          args_(backward_args(forward_)),
+          inputs_{&args_.dout},
+          outputs_{&args_.dq, &args_.dk, &args_.dv} {
+        std::mt19937 random(1);
+        fill_inputs(forward_, options, random);
+        fill_normal(args_.dout, random);
+        const ExactAttention exact = exact_attention(forward_);
+        fill_with(forward_.out, exact.out);
+        fill_with(forward_.softmax_lse, exact.softmax_lse);
+        exact_ = exact_gradient(args_);
+    }
+
+    double error_of(const Candidate &candidate) override {
+        outputs_.poison();
+        candidate.backward(args_);
+        if (!outputs_.canaries_whole()) return kInfinity;
+        double largest = 0;
+        for (const auto &[name, error] : gradient_error(exact_, args_).gradients) largest = std::max(largest, error);
+        return largest / gradient_tolerance(args_.dq.dtype);
+    }
+
+ private:
+    static flashwright_backward_args backward_args(const flashwright_forward_args &forward) {
+        flashwright_backward_args args;
+        flashwright_backward_args_init(&args);
+        args.q = args.dq = forward.q;
+        args.k = args.dk = forward.k;
+        args.v = args.dv = forward.v;
+        args.out = args.dout = forward.out;
+        args.softmax_lse = forward.softmax_lse;
+        args.score = forward.score;
+        return args;
+    }
+
+    flashwright_forward_args forward_;
+    GuardedTensors forward_tensors_;
+    flashwright_backward_args args_;
+    GuardedTensors inputs_, outputs_;
+    ExactGradient exact_;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<CheckProblem>> check_problems(const KernelFamily &family,
+                                                          const std::vector<ShapeSpec> &timed) {
+    // 65 rows of 40 channels fill no tile; one row; more keys than rows, also such as nobody sees, and the reverse;
+    // narrow and wide values.
+    std::vector<std::pair<ShapeSpec, CheckOptions>> problems = {
+        {{1, 2, 1, 65, 65, 40, 40, false}, {}},
+        {{1, 1, 1, 65, 65, 40, 40, true}, {}},
+        {{1, 1, 1, 1, 130, 64, 64, false}, {}},
+        {{2, 1, 1, 67, 259, 72, 48, true}, {-1, -1, true, 0}},
+        {{1, 1, 1, 150, 70, 33, 57, true}, {}},
+        {{1, 1, 1, 129, 300, 64, 64, false}, {37, 11, false, 0}},
+        {{1, 1, 1, 70, 140, 40, 40, true}, {-1, -1, false, 70}},
+    };
+    for (ShapeSpec shape : timed) {
+        shape.batch = shape.num_heads = shape.num_heads_kv = 1;
+        shape.seqlen_q = std::min(shape.seqlen_q, kLongest);
+        shape.seqlen_k = std::min(shape.seqlen_k, kLongest);
+        problems.emplace_back(shape, CheckOptions{});
+    }
+    std::vector<std::unique_ptr<CheckProblem>> checks;
+    for (const auto &[shape, options] : problems) {
+        if (family.op == "backward") {
+            checks.push_back(std::make_unique<BackwardCheck>(shape, family.element_type(), options));
+        } else {
+            checks.push_back(std::make_unique<ForwardCheck>(shape, family.element_type(), options));
+        }
+    }
+    return checks;
+}
+
+}  // namespace flashwright

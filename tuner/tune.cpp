@@ -1,0 +1,158 @@
+#include "tune.h"
+
+#include "kernel_tuning.h"
+#include "measure/hardware.h"
+#include "measure/measured_call.h"
+#include "support/clocks.h"
+#include "support/file.h"
+#include "support/text.h"
+#include "tuner/comparison/protocol.h"
+#include "tuner/records/results_file.h"
+#include "tuner/records/winners.h"
+#include "tuner/search/search_space.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <set>
+#include <stdexcept>
+#include <tuple>
+
+namespace flashwright {
+namespace {
+
+// What a row of the table says of a shape.
+auto table_key(const ShapeSpec &shape) {
+    return std::make_tuple(shape.seqlen_q, shape.seqlen_k, shape.head_dim, shape.causal);
+}
+
+// Batch, heads and the width of V are no part of a row.
+void check_rows(const std::vector<ShapeSpec> &shapes) {
+    for (auto shape = shapes.begin(); shape != shapes.end(); ++shape) {
+        if (shape->head_dim_v != shape->head_dim)
+            throw std::invalid_argument(fmt::format(
+                "shape {}: expected DV equal to D: the table of winners has one of them", to_string(*shape)));
+        const auto same =
+            std::find_if(shapes.begin(), shape, [&](const ShapeSpec &s) { return table_key(s) == table_key(*shape); });
+        if (same != shape)
+            throw std::invalid_argument(
+                fmt::format("shape: {} and {} are the same row of the table", to_string(*same), to_string(*shape)));
+    }
+}
+
+// Shapes that a kernel with tiles of the default's size cannot take are served by the portable one.
+void check_shapes(const std::vector<ShapeSpec> &shapes, const std::vector<KernelFamily> &families) {
+    for (const KernelFamily &family : families) {
+        const std::string name = fmt::format("{}_{}_{}_{}", family.op, family.dtype, family.isa, family.default_id);
+        flashwright_execution execution = {};
+        execution.kernel = name.c_str();
+        for (const ShapeSpec &shape : shapes) {
+            try {
+                make_measured_call(family.op, shape, family.element_type())->choose(execution);
+            } catch (const std::runtime_error &error) {
+                throw std::invalid_argument(fmt::format("shape {}: {}", to_string(shape), error.what()));
+            }
+        }
+    }
+}
+
+void check_only(const TuneOptions &options, const std::vector<KernelFamily> &families) {
+    std::set<std::string> names;
+    for (const KernelFamily &family : families) {
+        for (const TileParameter &parameter : family.space().parameters) names.insert(parameter.name);
+    }
+    for (const auto &[name, values] : options.only) {
+        if (names.count(name) == 0)
+            throw std::invalid_argument(fmt::format("only: expected one of {}, got {}", fmt::join(names, ", "), name));
+    }
+    for (const KernelFamily &family : families) {
+        if (!options.only.empty() &&
+            search_space(family.space(), family.machine(), {}, family.default_tiles, options.only).size() == 1)
+            throw std::invalid_argument(
+                fmt::format("only: expected values of some choice of tiles of {} besides the default", family.name()));
+    }
+}
+
+nlohmann::ordered_json warm_start(const TuneOptions &options, const TuneListener &listener) {
+    if (!options.warm_start.empty()) {
+        std::string problem;
+        const nlohmann::ordered_json winners = read_winners_of_any_machine(options.warm_start, &problem);
+        if (!problem.empty()) listener.warning(problem + "; the search starts without it");
+        if (!winners.is_null()) return winners;
+    }
+    return {{"kernels", nlohmann::ordered_json::array()}};
+}
+
+// Writes the rows that were measured, of the kernels that were tuned to the end.
+void ship(TuneOutcome &outcome, const TuneOptions &options, const GeneratorProgram &generator,
+          const TuneListener &listener) {
+    std::vector<TunedKernel> done;
+    std::copy_if(outcome.kernels.begin(), outcome.kernels.end(), std::back_inserter(done),
+                 [](const TunedKernel &kernel) { return !kernel.interrupted && !kernel.rows.empty(); });
+    if (done.empty()) return;
+    std::string warning;
+    const std::string results_name = std::filesystem::path(outcome.results_path).filename().string();
+    write_winners(options.output, winners_json(done, generator, results_name), generator, &warning);
+    if (!warning.empty()) listener.warning(warning);
+    outcome.written = true;
+}
+
+std::string why_nothing_ships(const TuneOutcome &outcome, const TuneOptions &options) {
+    const bool all_failed = std::all_of(outcome.kernels.begin(), outcome.kernels.end(),
+                                        [](const TunedKernel &kernel) { return kernel.all_failed; });
+    if (!all_failed) return fmt::format("nothing was compared with the default; {} is as it was", options.output);
+    return fmt::format("no candidate was right; {} says what was wrong with each; {} is as it was",
+                       outcome.results_path, options.output);
+}
+
+// What is known so far stays, whatever becomes of one kernel.
+void tune_kernels(TuneOutcome &outcome, const TuneOptions &options, const std::vector<KernelFamily> &families,
+                  CandidateBuilder &builder, Journal &journal, const TuneListener &listener,
+                  const StopRequested &stop_requested, double start) {
+    const nlohmann::ordered_json warm = warm_start(options, listener);
+    for (std::size_t i = 0; i < families.size() && !stop_requested(); ++i) {
+        const double left = std::max(0.0, options.budget_seconds - (wall_seconds() - start));
+        try {
+            outcome.kernels.push_back(tune_kernel(options, families[i], builder, journal, listener, stop_requested,
+                                                  tiles_in(warm, families[i]),
+                                                  left / static_cast<double>(families.size() - i)));
+        } catch (const std::runtime_error &error) {
+            outcome.failure += fmt::format("{}{}", outcome.failure.empty() ? "" : "; ", error.what());
+        }
+    }
+    outcome.interrupted = stop_requested();
+}
+
+}  // namespace
+
+TuneOutcome tune(const TuneOptions &options, const TuneListener &listener, const StopRequested &stop_requested) {
+    const double start = wall_seconds();
+    TuneOutcome outcome;
+    outcome.results_path = options.results_path();
+    const std::vector<KernelFamily> families = kernel_families(options.ops, options.dtypes, options.isas);
+    check_rows(options.shapes);
+    check_shapes(options.shapes, families);
+    check_only(options, families);
+    check_places({options.output, outcome.results_path});
+    const GeneratorProgram generator = find_generator();
+    const int jobs = options.jobs > 0 ? options.jobs : hardware().cores;
+    CandidateBuilder builder(generator, options.build_cache.empty() ? default_build_cache() : options.build_cache, jobs,
+                             {options.compile_seconds, kBuildMemory});
+    const nlohmann::json identity = {{"machine", hardware().exact}, {"generator_hash", generator.hash}};
+    Journal journal(outcome.results_path + ".journal", identity, options.resume);
+    if (journal.foreign() > 0)
+        listener.warning(
+            fmt::format("{}.journal: {} entries of another machine or generator, or not whole, are left out",
+                        outcome.results_path, journal.foreign()));
+    tune_kernels(outcome, options, families, builder, journal, listener, stop_requested, start);
+    const std::string results = dumped(t4_results(journal.entries(), generator), 1) + "\n";
+    write_files({{outcome.results_path, results, {nullptr, 0}}});
+    ship(outcome, options, generator, listener);
+    if (!outcome.written && !outcome.interrupted && outcome.failure.empty())
+        outcome.failure = why_nothing_ships(outcome, options);
+    return outcome;
+}
+
+}  // namespace flashwright
