@@ -92,7 +92,7 @@ ordered_json describe_kernels() {
                            {"dtype", dtype_name(kernel.dtype)},
                            {"isa", kernel.isa},
                            {"terms", kernel.terms},
-                           {"portable", kernel.portable != 0},
+                           {"generic", kernel.generic != 0},
                            {"tiles", parse_or_text(kernel.tiles)}});
     }
     return kernels;

@@ -98,7 +98,7 @@ void add_tensor_options(CLI::App &command, ForwardOptions &options) {
 
 void add_key_block(CLI::App &command, CLI::Option *kernel, ForwardOptions &options) {
     command
-        .add_option("--key-block", options.attention.key_block, "Force N keys a block, N >= 1, by the portable kernel")
+        .add_option("--key-block", options.attention.key_block, "Force N keys a block, N >= 1, by the generic kernel")
         ->check(fits_int64())
         ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()).description(""))
         ->excludes(kernel)

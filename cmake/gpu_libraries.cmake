@@ -18,7 +18,7 @@ foreach(api IN LISTS FLASHWRIGHT_GPU_LIBRARIES)
         set(tiles_128 "threads=16 rows=1 block_k=4 tile_d=4 tile_v=16")
         set(name forward_f32_${api}_d${head_dim})
         flashwright_add_gpu_output(
-            ${name} "-g forward_gpu -f flashwright_${name} -n ${name} -e static_library,c_header,device_code,stmt target=${target}-no_runtime-no_bounds_query-user_context finite_values=true head_dim=${head_dim} ${tiles_${head_dim}}"
+            ${name} "-g forward_gpu -f flashwright_${name} -n ${name} -e static_library,c_header,device_code,stmt target=${target}-no_runtime-no_bounds_query-user_context assume_finite=true head_dim=${head_dim} ${tiles_${head_dim}}"
             ${extension} h device_code stmt
         )
         file(GENERATE OUTPUT "${gpu_dir}/${name}.tiles" CONTENT "${tiles_${head_dim}}\n")

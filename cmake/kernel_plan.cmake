@@ -12,8 +12,8 @@ function(flashwright_generator_arguments out name os)
         list(JOIN ${name}_TERMS "+" terms)
         list(APPEND arguments terms=${terms})
     endif()
-    if(${name}_PORTABLE)
-        list(APPEND arguments portable=true)
+    if(${name}_GENERIC)
+        list(APPEND arguments generic=true)
     endif()
     foreach(tile IN LISTS ${name}_TILES)
         string(REGEX REPLACE "=.*" "" parameter ${tile})
@@ -79,9 +79,9 @@ function(flashwright_write_registry registry)
         list(JOIN tiles_json ", " tiles_json)
 
         string(TOUPPER ${${name}_DTYPE} dtype)
-        set(portable false)
-        if(${name}_PORTABLE)
-            set(portable true)
+        set(generic false)
+        if(${name}_GENERIC)
+            set(generic true)
         endif()
         string(
             APPEND
@@ -92,7 +92,7 @@ function(flashwright_write_registry registry)
             "     .isa = \"${${name}_ISA}\",\n"
             "     .variant = \"${${name}_VARIANT}\",\n"
             "     .terms = ${terms_bits},\n"
-            "     .portable = ${portable},\n"
+            "     .generic = ${generic},\n"
             "     .tiles = {${tiles}},\n"
             "     .terms_text = \"${terms_text}\",\n"
             "     .tiles_json = R\"({${tiles_json}})\",\n"

@@ -18,7 +18,7 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
     // Score terms besides scale and position: any of softcap, alibi, bias, mask, joined by '+'.
     GeneratorParam<std::string> terms{"terms", ""};
     // Any channel strides.
-    GeneratorParam<bool> portable{"portable", false};
+    GeneratorParam<bool> generic{"generic", false};
     GeneratorParam<int> block_q{"block_q", 32}, row_vectors{"row_vectors", 1}, tile_d{"tile_d", 16},
         tile_k{"tile_k", 16}, tile_v{"tile_v", 16};
 
@@ -51,8 +51,8 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
         const int lanes = natural_vector_size(type);
         const CpuSimdTiles tiles{block_q, 0, row_vectors, tile_d, tile_k, tile_v};
         Expr head_dim = q.dim(0).extent(), head_dim_v = v.dim(0).extent(), last_row = q.dim(1).extent() - 1;
-        const bool in_squares = tile_d > 1 && !few_rows(tiles);
-        if (few_rows(tiles)) head_dim = head_dim / tile_d * tile_d;  // as it is: the runtime sees to it
+        const bool in_squares = tile_d > 1 && !is_decode(tiles);
+        if (is_decode(tiles)) head_dim = head_dim / tile_d * tile_d;  // as it is: the runtime sees to it
 
         auto scaled_q = [&](const Expr &row, const Expr &d) {
             return q(d, min(row, last_row)) * cast(type, softmax_scale);
@@ -66,7 +66,7 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
         ForwardAttention attention(
             queries, [&](Expr key, Expr d) { return k(d, key); }, [&](Expr key, Expr d) { return v(d, key); }, head_dim,
             head_dim_v);
-        if (few_rows(tiles)) attention.partials = lanes;
+        if (is_decode(tiles)) attention.partials = lanes;
         const ScoreTerms interior = chosen_terms("interior", last_row);
         if (any_seen_from_memory(interior)) {
             using Hidden = ForwardAttention::HiddenValues;
@@ -96,8 +96,8 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
         schedule_output_cpu(lse, lanes);
 
         constrain_buffers();
-        if (few_rows(tiles)) {
-            schedule_few_rows_cpu(attention, tiles, lanes);
+        if (is_decode(tiles)) {
+            schedule_decode_cpu(attention, tiles, lanes);
         } else {
             schedule_forward_cpu(attention, tiles, lanes);
             schedule_state_cpu(attention.state, tiles, lanes);
@@ -139,7 +139,7 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
         lse.dim(0).set_min(0);
         bias.dim(0).set_stride(Expr());
         mask.dim(0).set_stride(Expr());
-        if (portable) {
+        if (generic) {
             q.dim(0).set_stride(Expr());
             k.dim(0).set_stride(Expr());
             v.dim(0).set_stride(Expr());

@@ -17,6 +17,6 @@ struct CpuSimdTiles {
 };
 
 // Forward: fewer rows than lanes, so that keys and channels lie across these.
-inline bool few_rows(const CpuSimdTiles &tiles) { return tiles.block_q < tiles.tile_d; }
+inline bool is_decode(const CpuSimdTiles &tiles) { return tiles.block_q < tiles.tile_d; }
 
 }  // namespace flashwright

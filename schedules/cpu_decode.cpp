@@ -92,7 +92,7 @@ void schedule_softmax(BlockSoftmax &p, const Expr &head_dim_v, const LoopLevel &
 
 }  // namespace
 
-void schedule_few_rows_cpu(ForwardAttention &a, const CpuSimdTiles &tiles, int lanes) {
+void schedule_decode_cpu(ForwardAttention &a, const CpuSimdTiles &tiles, int lanes) {
     OnlineSoftmax &s = a.state;
     const Var d = a.queries.args()[1];
     a.queries.compute_root().bound(a.vars.row, 0, tiles.block_q).reorder_storage(d, a.vars.row);

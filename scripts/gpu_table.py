@@ -93,7 +93,7 @@ def programs(kernels):
         if kernel.get("backend", "cuda") != "cuda":
             continue
         head_dim = kernel["head_dim"]
-        careful = [] if kernel["finite_values"] else ["careful"]
+        careful = [] if kernel["assume_finite"] else ["careful"]
         name = "_".join([kernel["op"], *kernel["terms"], kernel.get("dtype", "f32"), "cuda", f"d{head_dim}", *careful])
         if "tiles" in kernel:
             own = head_dim // kernel["tiles"]["parts"]

@@ -112,7 +112,7 @@ std::vector<Lines> matrix_loops(const Listing &listing, std::int64_t multiply_ad
 std::vector<KernelCase> main_kernels() {
     std::vector<KernelCase> kernels;
     for (const KernelCase &kernel : all_kernels())
-        if ((kernel.op == "forward" || kernel.op == "backward") && !kernel.portable && starts_with(kernel.isa, "avx"))
+        if ((kernel.op == "forward" || kernel.op == "backward") && !kernel.generic && starts_with(kernel.isa, "avx"))
             kernels.push_back(kernel);
     return kernels;
 }
@@ -130,9 +130,9 @@ TEST_P(Assembly, MatrixLoopsAreMultiplyAddsInRegisters) {
     // All of them, at least for keys that are tested one by one; a kernel without terms has them for the interior too.
     const bool gradient = kernel.op == "backward";
     const std::int64_t lanes = (kernel.isa == "avx512" ? 64 : 32) / (kernel.dtype == FLASHWRIGHT_F64 ? 8 : 4);
-    const std::int64_t tile = gradient            ? kernel.width / lanes * std::min(kernel.tile_q, kernel.tile_k)
-                              : kernel.few_rows() ? kernel.block_q * kernel.tile_v / lanes
-                                                  : kernel.row_vectors * std::min(kernel.tile_k, kernel.tile_v);
+    const std::int64_t tile = gradient             ? kernel.width / lanes * std::min(kernel.tile_q, kernel.tile_k)
+                              : kernel.is_decode() ? kernel.block_q * kernel.tile_v / lanes
+                                                   : kernel.row_vectors * std::min(kernel.tile_k, kernel.tile_v);
     const std::size_t products = gradient ? 5 : 2;
     const std::vector<Lines> loops = matrix_loops(listing, tile);
     EXPECT_GE(loops.size(), kernel.terms.empty() ? 2 * products : products)

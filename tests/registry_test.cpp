@@ -88,10 +88,10 @@ TEST(Registry, EveryOpHasKernelsForEveryIsaAndDtype) {
         for (const KnownIsa &known : known_isas()) {
             const std::string isa = known.name;
             for (flashwright_dtype dtype : {FLASHWRIGHT_F32, FLASHWRIGHT_F64}) {
-                int plain = 0, general = 0, portable = 0;
+                int plain = 0, general = 0, generic = 0;
                 for (const KernelCase &kernel : all_kernels()) {
                     if (kernel.op != op || kernel.isa != isa || kernel.dtype != dtype) continue;
-                    (kernel.portable ? portable : kernel.terms.empty() ? plain : general)++;
+                    (kernel.generic ? generic : kernel.terms.empty() ? plain : general)++;
                 }
                 SCOPED_TRACE(std::string(op) + " " + isa + " " + name_of(dtype));
                 EXPECT_GE(plain, 1);
@@ -99,7 +99,7 @@ TEST(Registry, EveryOpHasKernelsForEveryIsaAndDtype) {
                     EXPECT_GE(general, 1);
                 }
                 if (std::string(op) != "forward") continue;
-                EXPECT_EQ(portable, 1);
+                EXPECT_EQ(generic, 1);
             }
         }
     }
@@ -180,7 +180,7 @@ TEST(Registry, PlainCallsTakeKernelsWithoutTerms) {
         ASSERT_TRUE(is_ok(flashwright_forward_choice(&args, nullptr, &kernel, nullptr, 0)));
         ASSERT_GE(kernel, 0);
         EXPECT_EQ(std::string(flashwright_kernel(kernel).terms).empty(), problem == &plain);
-        EXPECT_FALSE(flashwright_kernel(kernel).portable);
+        EXPECT_FALSE(flashwright_kernel(kernel).generic);
     }
 }
 
@@ -205,15 +205,15 @@ TEST(Registry, DecodingTakesKernelsForSingleRowsOrForGroups) {
         Options alibi;
         alibi.alibi = true;
         EXPECT_EQ(chosen_kernel(kernel, 1, 1, alibi).block_q, 1);
-        EXPECT_FALSE(chosen_kernel(kernel, 32, 1).few_rows());
-        EXPECT_FALSE(chosen_kernel(kernel, 1, 32).few_rows());
+        EXPECT_FALSE(chosen_kernel(kernel, 32, 1).is_decode());
+        EXPECT_FALSE(chosen_kernel(kernel, 1, 32).is_decode());
         const bool of_few = std::any_of(kernels.begin(), kernels.end(), [&](const KernelCase &other) {
-            return other.isa == kernel.isa && other.dtype == kernel.dtype && other.few_rows() && other.block_q > 1;
+            return other.isa == kernel.isa && other.dtype == kernel.dtype && other.is_decode() && other.block_q > 1;
         });
         for (const std::int64_t several : {2, 4}) {
             for (const KernelCase &chosen : {chosen_kernel(kernel, several, 1), chosen_kernel(kernel, 1, several)}) {
                 EXPECT_GT(chosen.block_q, 1);
-                EXPECT_EQ(chosen.few_rows(), of_few) << several << " " << chosen.name;
+                EXPECT_EQ(chosen.is_decode(), of_few) << several << " " << chosen.name;
             }
         }
     }

@@ -253,7 +253,7 @@ TEST(TunerGpuShapes, BelongToTheKernelThatTakesThem) {
     kernels[1].tiles.head_dim = 64;
     kernels[2].tiles.head_dim = 32;
     kernels[2].terms = {"bias"};
-    for (ConfiguredKernel &kernel : kernels) kernel.finite_values = true;
+    for (ConfiguredKernel &kernel : kernels) kernel.assume_finite = true;
     const std::vector<ShapeSpec> given = {parse_shape_spec("1,1,1,8,8,32"), parse_shape_spec("1,1,1,8,8,20,40"),
                                           parse_shape_spec("1,1,1,8,8,65")};
     const auto names = [&](const ConfiguredKernel &kernel) {

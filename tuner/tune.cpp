@@ -42,7 +42,7 @@ void check_rows(const std::vector<ShapeSpec> &shapes) {
     }
 }
 
-// Shapes that a kernel with tiles of the default's size cannot take are served by the portable one.
+// Shapes that a kernel with tiles of the default's size cannot take are served by the generic one.
 void check_shapes(const std::vector<ShapeSpec> &shapes, const std::vector<KernelFamily> &families) {
     for (const KernelFamily &family : families) {
         const std::string name = fmt::format("{}_{}_{}_{}", family.op, family.dtype, family.isa, family.default_id);

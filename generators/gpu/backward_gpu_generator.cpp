@@ -40,7 +40,7 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
     // dq, dk, dv, dk+dv or dbias.
     GeneratorParam<std::string> sums{"sums", "dq"};
     // Q, K, V and dO hold finite numbers only. Otherwise hidden ones are kept out one by one.
-    GeneratorParam<bool> finite_values{"finite_values", false};
+    GeneratorParam<bool> assume_finite{"assume_finite", false};
     // As GpuTiles has them; `block_k` rows of the other side are a block.
     GeneratorParam<int> head_dim{"head_dim", 64}, threads{"threads", 64}, rows{"rows", 1}, block_k{"block_k", 16},
         tile_d{"tile_d", 4}, tile_v{"tile_v", 16};
@@ -81,7 +81,7 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
         const Func first = own_bound("first", kFirst), last = own_bound("last", kLast);
         ScoreTerms tested = chosen_terms();
         tested.push_back(position(first, last));
-        const GradientTile way("block", halide_type_of<float>(), inputs(), tested, !finite_values, 1);
+        const GradientTile way("block", halide_type_of<float>(), inputs(), tested, !assume_finite, 1);
         GradientPass pass{owns_keys(), query_row, key_row, stored(), way, {first, last}, planned_blocks()};
         if (sums.value() == "dbias") {
             give_scores(pass);
@@ -102,7 +102,7 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
 
     void schedule() {
         load_halves_by_words(get_pipeline(), get_target());
-        make_floats_portable(get_pipeline(), get_target());
+        make_floats_generic(get_pipeline(), get_target());
     }
 
  private:

@@ -20,7 +20,7 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
     GeneratorParam<std::string> terms{"terms", ""};
     // V holds finite numbers only. Otherwise hidden values are kept out one by one, which costs as much as the
     // products.
-    GeneratorParam<bool> finite_values{"finite_values", false};
+    GeneratorParam<bool> assume_finite{"assume_finite", false};
     GeneratorParam<int> head_dim{"head_dim", 64}, threads{"threads", 64}, rows{"rows", 1}, block_k{"block_k", 16},
         tile_d{"tile_d", 4}, tile_v{"tile_v", 16}, parts{"parts", 1};
 
@@ -34,7 +34,7 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
     Input<Buffer<int32_t, 1>> lo_offset{"lo_offset"}, hi_offset{"hi_offset"}, diagonal_offset{"diagonal_offset"},
         key_count{"key_count"};
     // [4, tile, batch]: the first of the blocks of keys that a thread block's rows meet, the first and the end of those
-    // that all its rows see whole but for what terms hide, and the end of all. Without finite_values all count as the
+    // that all its rows see whole but for what terms hide, and the end of all. Without assume_finite all count as the
     // last.
     Input<Buffer<int32_t, 3>> plan{"plan"};
     Input<float> softmax_scale{"softmax_scale"}, softcap{"softcap"};
@@ -79,7 +79,7 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
 
     void schedule() {
         load_halves_by_words(get_pipeline(), get_target());
-        make_floats_portable(get_pipeline(), get_target());
+        make_floats_generic(get_pipeline(), get_target());
     }
 
  private:
@@ -116,8 +116,8 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
     void add_blocks(ForwardAttention &attention, const GpuTiles &tiles) {
         const char *const names[] = {"left", "interior", "right"};
         const auto hidden =
-            finite_values ? ForwardAttention::HiddenValues::finite : ForwardAttention::HiddenValues::anything;
-        for (int n = finite_values ? 0 : 2; n < 3; n++) {
+            assume_finite ? ForwardAttention::HiddenValues::finite : ForwardAttention::HiddenValues::anything;
+        for (int n = assume_finite ? 0 : 2; n < 3; n++) {
             ScoreTerms chosen = chosen_terms(names[n]);
             if (tiles.parts > 1) {
                 chosen.insert(chosen.begin(), sum_of_parts(tiles.parts));

@@ -44,7 +44,7 @@ class InfinityByBits : public IRMutator {
 
 }  // namespace
 
-void make_floats_portable(Pipeline pipeline, const Target &target) {
+void make_floats_generic(Pipeline pipeline, const Target &target) {
     if (target.has_feature(Target::Vulkan) || target.has_feature(Target::Metal) || target.has_feature(Target::WebGPU)) {
         pipeline.add_custom_lowering_pass(new RoundExplicitly, [] {});
     }

@@ -9,6 +9,6 @@ namespace flashwright {
 // does not tell Vulkan, Metal and WebGPU that these must be done as written, and their compilers drop both. For them
 // such additions become an instruction that rounds. In WGSL Halide writes infinity as an integer; it becomes the bits
 // of one.
-void make_floats_portable(Halide::Pipeline pipeline, const Halide::Target &target);
+void make_floats_generic(Halide::Pipeline pipeline, const Halide::Target &target);
 
 }  // namespace flashwright

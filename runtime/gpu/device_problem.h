@@ -31,10 +31,10 @@ T element(const StridedTensor &view, std::int64_t batch, std::int64_t head, std:
 // The first of a table that takes the call, whose tensors `head_dim` channels hold.
 template <typename Kernel>
 const Kernel *find_kernel(const Kernel *kernels, int count, const char *backend, flashwright_dtype dtype,
-                          std::int64_t head_dim, unsigned terms, bool finite_values) {
+                          std::int64_t head_dim, unsigned terms, bool assume_finite) {
     for (const Kernel *kernel = kernels; kernel != kernels + count; ++kernel) {
         if (std::strcmp(kernel->backend, backend) == 0 && kernel->dtype == dtype && kernel->head_dim >= head_dim &&
-            (kernel->terms & terms) == terms && (finite_values || !kernel->finite_values)) {
+            (kernel->terms & terms) == terms && (assume_finite || !kernel->assume_finite)) {
             return kernel;
         }
     }

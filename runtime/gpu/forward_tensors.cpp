@@ -68,7 +68,7 @@ flashwright_status GpuForwardTensors::describe() {
 }
 
 void GpuForwardTensors::fill_plan() {
-    const bool test_all = !kernel_.finite_values;
+    const bool test_all = !kernel_.assume_finite;
     const std::int64_t thread_blocks = rows_ / kernel_.tiles.block_q();
     for (std::int64_t b = 0; b < p_.batch; ++b) {
         const KeyRange range = key_range(p_, b);

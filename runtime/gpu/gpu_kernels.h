@@ -25,7 +25,7 @@ struct GpuKernelRange {
     const char *name, *backend;
     flashwright_dtype dtype;
     unsigned terms;      // Terms
-    bool finite_values;  // takes only tensors without NaN and infinity: V in forward, Q, K, V and dO in backward
+    bool assume_finite;  // takes only tensors without NaN and infinity: V in forward, Q, K, V and dO in backward
     int head_dim;
 };
 

@@ -24,7 +24,7 @@ constexpr std::uint8_t kSeen = 1;
 
 KernelRequest kernel_request(const ForwardProblem &problem, const flashwright_execution &execution) {
     KernelRequest request = attention_request(Op::forward, problem);
-    request.portable_only = execution.key_block > 0;
+    request.generic_only = execution.key_block > 0;
     for (const StridedTensor *view : {&problem.q, &problem.k, &problem.v, &problem.out}) {
         request.unit_channel_strides = request.unit_channel_strides && view->strides[kChannel] == 1;
     }

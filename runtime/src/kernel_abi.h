@@ -74,7 +74,7 @@ struct Kernel {
     const char *isa;
     const char *variant;
     unsigned terms;
-    bool portable;  // any number of keys and channels, any channel stride, any key block
+    bool generic;  // any number of keys and channels, any channel stride, any key block
     CpuSimdTiles tiles;
     const char *terms_text;
     const char *tiles_json;

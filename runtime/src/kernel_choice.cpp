@@ -28,20 +28,19 @@ struct Candidates {
     const char *obstacle = nullptr;
 
     bool contains(const Kernel &kernel, const KernelRequest &request, const char *isa_name) const {
-        return concerns(kernel, request) && !kernel.portable && kernel.terms == terms &&
+        return concerns(kernel, request) && !kernel.generic && kernel.terms == terms &&
                std::strcmp(kernel.isa, isa_name) == 0 && obstacle_to(kernel, request) == nullptr;
     }
 };
 
-Candidates find_candidates(const KernelRequest &request, const char *isa_name, bool portable) {
+Candidates find_candidates(const KernelRequest &request, const char *isa_name, bool generic) {
     Candidates found;
     for (int i = 0; i < kKernelCount; ++i) {
         const Kernel &kernel = kKernels[i];
-        if (!concerns(kernel, request) || kernel.portable != portable || std::strcmp(kernel.isa, isa_name) != 0)
-            continue;
+        if (!concerns(kernel, request) || kernel.generic != generic || std::strcmp(kernel.isa, isa_name) != 0) continue;
         if (const char *obstacle = obstacle_to(kernel, request)) {
             // What kernels for few rows lack says nothing about those for all others.
-            if (!few_rows(kernel.tiles)) found.obstacle = obstacle;
+            if (!is_decode(kernel.tiles)) found.obstacle = obstacle;
         } else if (found.first < 0 || __builtin_popcount(kernel.terms) < __builtin_popcount(found.terms)) {
             found.first = i;
             found.terms = kernel.terms;
@@ -120,7 +119,7 @@ const Kernel &cheapest_kernel(const KernelRequest &request, const Kernel &usual,
     const Kernel *best = &usual;
     for (int i = 0; i < kKernelCount; ++i) {
         const Kernel &kernel = kKernels[i];
-        const bool fits = concerns(kernel, request) && !kernel.portable && std::strcmp(kernel.isa, usual.isa) == 0 &&
+        const bool fits = concerns(kernel, request) && !kernel.generic && std::strcmp(kernel.isa, usual.isa) == 0 &&
                           obstacle_to(kernel, request) == nullptr;
         if (fits && rank(kernel) < rank(*best)) best = &kernel;
     }
@@ -143,7 +142,7 @@ KernelChoice choose_in_isa(const KernelRequest &request, const char *isa_name) {
     }
     KernelChoice choice;
     choice.index = choice.last_index = find_candidates(request, isa_name, true).first;
-    choice.why = KernelChoice::Why::portable;
+    choice.why = KernelChoice::Why::generic;
     choice.obstacle = tuned.obstacle;
     return choice;
 }
@@ -229,8 +228,8 @@ void describe_choice(const KernelRequest &request, const KernelChoice &choice, c
         case KernelChoice::Why::default_variant:
             append(text, size, "the default of %s; no shape within a factor of 4 was tuned", kernel.isa);
             break;
-        case KernelChoice::Why::portable:
-            append(text, size, "the portable kernel of %s", kernel.isa);
+        case KernelChoice::Why::generic:
+            append(text, size, "the generic kernel of %s", kernel.isa);
             if (choice.obstacle != nullptr)
                 append(text, size, "; a tuned one cannot take this call: %s", choice.obstacle);
             break;
@@ -244,7 +243,7 @@ void describe_choice(const KernelRequest &request, const KernelChoice &choice, c
 
 bool operator==(const KernelRequest &a, const KernelRequest &b) {
     const auto members = [](const KernelRequest &r) {
-        return std::tie(r.op, r.dtype, r.terms, r.portable_only, r.seqlen_q, r.seqlen_k, r.head_dim, r.head_dim_v,
+        return std::tie(r.op, r.dtype, r.terms, r.generic_only, r.seqlen_q, r.seqlen_k, r.head_dim, r.head_dim_v,
                         r.causal, r.unit_channel_strides);
     };
     return members(a) == members(b);
@@ -267,11 +266,11 @@ const char *op_name(Op op) {
 const char *obstacle_to(const Kernel &kernel, const KernelRequest &request) {
     if ((request.terms & ~kernel.terms) != 0)
         return "it lacks a score term (softcap, alibi, bias or mask) that is needed";
-    if (kernel.portable || request.op != Op::forward) return nullptr;
-    if (request.portable_only) return "key_block is given";
+    if (kernel.generic || request.op != Op::forward) return nullptr;
+    if (request.generic_only) return "key_block is given";
     if (request.seqlen_k < kernel.tiles.tile_k) return "seqlen_k is less than its tile_k";
     if (request.head_dim < kernel.tiles.tile_d) return "head_dim is less than its tile_d";
-    if (few_rows(kernel.tiles) && request.head_dim % kernel.tiles.tile_d != 0)
+    if (is_decode(kernel.tiles) && request.head_dim % kernel.tiles.tile_d != 0)
         return "head_dim is no multiple of its tile_d";
     if (request.head_dim_v < kernel.tiles.tile_d) return "head_dim_v is less than its tile_d";
     if (request.head_dim_v < kernel.tiles.tile_v) return "head_dim_v is less than its tile_v";
@@ -281,7 +280,7 @@ const char *obstacle_to(const Kernel &kernel, const KernelRequest &request) {
 
 double row_cost(const Kernel &kernel, std::int64_t rows) {
     const CpuSimdTiles &tiles = kernel.tiles;
-    const double each = !few_rows(tiles) ? 1.0 : tiles.block_q == 1 ? std::min(4, tiles.tile_d) : 1.75;
+    const double each = !is_decode(tiles) ? 1.0 : tiles.block_q == 1 ? std::min(4, tiles.tile_d) : 1.75;
     return static_cast<double>(tiles_of(kernel, rows) * tiles.block_q) * each;
 }
 

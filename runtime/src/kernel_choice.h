@@ -17,7 +17,7 @@ struct KernelRequest {
     Op op = Op::forward;
     flashwright_dtype dtype = FLASHWRIGHT_F32;
     unsigned terms = 0;
-    bool portable_only = false;  // key_block is forced
+    bool generic_only = false;  // key_block is forced
     std::int64_t seqlen_q = 0, seqlen_k = 0, head_dim = 0, head_dim_v = 0;
     bool causal = false;
     bool unit_channel_strides = true;  // of q, k, v and out
@@ -30,21 +30,14 @@ struct KernelChoice {
     int index = -1;  // into kKernels
     // For the last tile where a smaller one holds the rows that are left over, else the same.
     int last_index = -1;
-    enum class Why {
-        forced,
-        environment,
-        exact_row,
-        nearest_row,
-        default_variant,
-        portable
-    } why = Why::default_variant;
+    enum class Why { forced, environment, exact_row, nearest_row, default_variant, generic } why = Why::default_variant;
     const TableRow *row = nullptr;   // what decided, for the two rows
-    const char *obstacle = nullptr;  // of the tuned kernels, for portable; may be null
+    const char *obstacle = nullptr;  // of the tuned kernels, for generic; may be null
 };
 
 // The rule: the kernel that the call or else FLASHWRIGHT_KERNEL names; else the best ISA (or the one forced) that has a
 // kernel that fits; there the fewest score terms that suffice; among those variants the tuned row of this very shape,
-// else the nearest one, else the first variant listed. Where no tuned kernel fits, the portable one. Rows that fill no
+// else the nearest one, else the first variant listed. Where no tuned kernel fits, the generic one. Rows that fill no
 // tile of the variant go to the kernel of its ISA that costs the least for them, unless a kernel was forced.
 flashwright_status choose_kernel(const KernelRequest &request, const flashwright_execution &execution,
                                  KernelChoice *choice);

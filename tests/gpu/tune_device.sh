@@ -29,7 +29,7 @@ configure() {
 import json, sys
 facts = json.load(open(sys.argv[1]))
 facts["configuration"]["kernels"] = [
-    {"op": "forward", "terms": [t for t in terms.split("+") if t], "finite_values": not terms, "head_dim": int(head_dim),
+    {"op": "forward", "terms": [t for t in terms.split("+") if t], "assume_finite": not terms, "head_dim": int(head_dim),
      "tiles": {"threads": 32, "rows": 1, "block_k": int(block_k), "tile_d": 4, "tile_v": 16, "parts": 1}}
     for terms, head_dim, block_k in zip(*[iter(sys.argv[2:])] * 3)]
 json.dump(facts, open("fake/generate.json", "w"))

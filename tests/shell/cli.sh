@@ -224,16 +224,16 @@ FLASHWRIGHT_ISA=baseline expect 0 run forward "${qkv[@]}" --out out.npy
 says stderr baseline
 FLASHWRIGHT_THREADS=3 expect 0 run forward "${qkv[@]}" --out out.npy
 general=softcap_alibi_bias_mask_f64_baseline
-FLASHWRIGHT_KERNEL=forward_${general}_portable expect 0 run forward "${qkv[@]}" --out out.npy
-says stderr "forward_${general}_portable"
+FLASHWRIGHT_KERNEL=forward_${general}_generic expect 0 run forward "${qkv[@]}" --out out.npy
+says stderr "forward_${general}_generic"
 values out.npy f8 "${dense_out[@]}"
-FLASHWRIGHT_KERNEL=forward_${general}_portable expect 0 info --explain 1,1,1,64,64,32
-says stdout "forward f64: forward_${general}_portable: asked for by FLASHWRIGHT_KERNEL" "backward f64: backward_f64"
+FLASHWRIGHT_KERNEL=forward_${general}_generic expect 0 info --explain 1,1,1,64,64,32
+says stdout "forward f64: forward_${general}_generic: asked for by FLASHWRIGHT_KERNEL" "backward f64: backward_f64"
 grep -q 'f32: .*FLASHWRIGHT_KERNEL' stdout && fail "FLASHWRIGHT_KERNEL touches another dtype"
 FLASHWRIGHT_KERNEL=forward_f32_baseline_v0 expect 0 run forward "${qkv[@]}" --out out.npy
 FLASHWRIGHT_KERNEL=backward_f64_baseline_v0 expect 0 run forward "${qkv[@]}" --out out.npy
-FLASHWRIGHT_KERNEL=forward_f64_baseline_v0 expect 0 run forward "${qkv[@]}" --out out.npy --kernel forward_${general}_portable
-says stderr "forward_${general}_portable"
+FLASHWRIGHT_KERNEL=forward_f64_baseline_v0 expect 0 run forward "${qkv[@]}" --out out.npy --kernel forward_${general}_generic
+says stderr "forward_${general}_generic"
 FLASHWRIGHT_KERNEL='' expect 0 run forward "${qkv[@]}" --out out.npy
 FLASHWRIGHT_KERNEL=forward_f64_none expect 1 run forward "${qkv[@]}" --out never.npy
 says stderr FLASHWRIGHT_KERNEL forward_f64_none

@@ -38,7 +38,7 @@ std::vector<KernelCase> all_kernels() {
         KernelCase kernel;
         kernel.name = info.name, kernel.op = info.op, kernel.isa = info.isa;
         kernel.dtype = info.dtype;
-        kernel.portable = info.portable != 0;
+        kernel.generic = info.generic != 0;
         std::istringstream terms(info.terms);
         for (std::string term; std::getline(terms, term, ',');) kernel.terms.insert(term);
         const auto tiles = nlohmann::json::parse(info.tiles);
@@ -65,10 +65,10 @@ std::string refusal(const KernelCase &kernel, const Problem &problem) {
     if (lacks(problem.alibi_slopes.given(), "alibi")) return "alibi";
     if (lacks(problem.bias.given(), "bias")) return "bias";
     if (lacks(problem.mask.given(), "mask")) return "mask";
-    if (kernel.portable) return "";
+    if (kernel.generic) return "";
     if (problem.shape.seqlen_k < kernel.tile_k) return "seqlen_k";
     if (problem.shape.head_dim < kernel.tile_d) return "head_dim";
-    if (kernel.few_rows() && problem.shape.head_dim % kernel.tile_d != 0) return "head_dim";
+    if (kernel.is_decode() && problem.shape.head_dim % kernel.tile_d != 0) return "head_dim";
     if (problem.shape.head_dim_v < std::max(kernel.tile_d, kernel.tile_v)) return "head_dim_v";
     for (const Tensor *tensor : {&problem.q, &problem.k, &problem.v, &problem.out})
         if (tensor->shape()[3] > 1 && tensor->strides()[3] != 1) return "stride";
@@ -112,7 +112,7 @@ void KernelTest::check(Problem &problem, int threads) const {
 Shape KernelTest::fitting(Shape shape) const {
     shape.seqlen_k = std::max(shape.seqlen_k, GetParam().tile_k);
     shape.head_dim = std::max(shape.head_dim, GetParam().tile_d);
-    if (GetParam().few_rows())
+    if (GetParam().is_decode())
         shape.head_dim += (GetParam().tile_d - shape.head_dim % GetParam().tile_d) % GetParam().tile_d;
     shape.head_dim_v = std::max({shape.head_dim_v, GetParam().tile_d, GetParam().tile_v});
     return shape;

@@ -17,11 +17,11 @@ struct KernelCase {
     std::string name, op, isa;
     flashwright_dtype dtype = FLASHWRIGHT_F32;
     std::set<std::string> terms;
-    bool portable = false;
+    bool generic = false;
     std::int64_t block_q = 1, block_k = 1, row_vectors = 1, width = 1, tile_d = 1, tile_q = 1, tile_k = 1, tile_v = 1;
 
     // Keys and channels across the lanes, of which there are tile_d.
-    bool few_rows() const { return block_q < tile_d; }
+    bool is_decode() const { return block_q < tile_d; }
     flashwright_execution execution() const { return with_kernel(name.c_str()); }
 };
 

@@ -58,7 +58,7 @@ std::vector<KernelFamily> kernel_families(const std::vector<std::string> &ops, c
     std::vector<KernelFamily> families;
     for (std::int32_t i = 0; i < flashwright_kernel_count(); ++i) {
         const flashwright_kernel_info kernel = flashwright_kernel(i);
-        if (find_tile_space(kernel.op) == nullptr || kernel.portable != 0 || *kernel.terms != '\0') continue;
+        if (find_tile_space(kernel.op) == nullptr || kernel.generic != 0 || *kernel.terms != '\0') continue;
         const KernelFamily family = family_of(kernel);
         // The default is the first of its family.
         const bool known = std::any_of(families.begin(), families.end(),

@@ -44,14 +44,14 @@ GpuCandidate::GpuCandidate(const std::string &shared_object, const ConfiguredKer
     : kernel_(std::make_unique<Kernel>()) {
     kernel_->name = kernel.name;
     static_cast<GpuKernelRange &>(kernel_->kernel) = {
-        kernel_->name.c_str(), "cuda", FLASHWRIGHT_F32, bits_of(kernel.terms), kernel.finite_values, tiles.head_dim};
+        kernel_->name.c_str(), "cuda", FLASHWRIGHT_F32, bits_of(kernel.terms), kernel.assume_finite, tiles.head_dim};
     kernel_->kernel.tiles = tiles;
     kernel_->kernel.forward = reinterpret_cast<GpuForwardKernel>(load_candidate(shared_object));
 }
 
 void GpuCandidate::forward(const flashwright_forward_args &args, const CudaSession &session) const {
     const flashwright_gpu_stream stream = {"cuda", session.context(), session.stream(),
-                                           kernel_->kernel.finite_values ? 1 : 0};
+                                           kernel_->kernel.assume_finite ? 1 : 0};
     check(forward_on_stream_by_kernel(args, stream, kernel_->kernel));
 }
 #else

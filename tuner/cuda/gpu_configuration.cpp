@@ -17,13 +17,13 @@ ConfiguredKernel kernel_of(const ordered_json &entry, std::size_t place) {
     ConfiguredKernel kernel;
     kernel.entry = place;
     kernel.terms = entry.at("terms").get<std::vector<std::string>>();
-    kernel.finite_values = entry.at("finite_values");
+    kernel.assume_finite = entry.at("assume_finite");
     kernel.tiles.head_dim = entry.at("head_dim");
     for (const GpuTileParameter &parameter : gpu_tile_parameters())
         kernel.tiles.*parameter.member = entry.at("tiles").at(parameter.name);
     kernel.name = "forward";
     for (const std::string &term : kernel.terms) kernel.name += "_" + term;
-    kernel.name += fmt::format("_f32_cuda_d{}{}", kernel.tiles.head_dim, kernel.finite_values ? "" : "_careful");
+    kernel.name += fmt::format("_f32_cuda_d{}{}", kernel.tiles.head_dim, kernel.assume_finite ? "" : "_careful");
     return kernel;
 }
 
@@ -85,7 +85,7 @@ std::vector<std::string> gpu_generator_arguments(const std::string &target, cons
     std::vector<std::string> command = {"-g",        "forward_gpu", "-f",   kCandidateSymbol,  "-n",
                                         "candidate", "-e",          output, "target=" + target};
     if (!kernel.terms.empty()) command.push_back(fmt::format("terms={}", fmt::join(kernel.terms, "+")));
-    command.push_back(fmt::format("finite_values={}", kernel.finite_values));
+    command.push_back(fmt::format("assume_finite={}", kernel.assume_finite));
     command.push_back(fmt::format("head_dim={}", tiles.head_dim));
     for (const GpuTileParameter &parameter : gpu_tile_parameters())
         command.push_back(fmt::format("{}={}", parameter.name, tiles.*parameter.member));

@@ -16,7 +16,7 @@ struct ConfiguredKernel {
     std::string name;   // forward_f32_cuda_d64
     std::size_t entry;  // in the list of kernels
     std::vector<std::string> terms;
-    bool finite_values;
+    bool assume_finite;
     GpuTiles tiles;
 };
 

@@ -18,7 +18,7 @@ std::vector<ShapeSpec> shapes_of(const ConfiguredKernel &kernel, const std::vect
     std::vector<ShapeSpec> taken;
     std::copy_if(given.begin(), given.end(), std::back_inserter(taken), [&](const ShapeSpec &shape) {
         return takes(kernel, shape) && std::none_of(kernels.begin(), kernels.end(), [&](const ConfiguredKernel &other) {
-                   return other.terms == kernel.terms && other.finite_values == kernel.finite_values &&
+                   return other.terms == kernel.terms && other.assume_finite == kernel.assume_finite &&
                           other.tiles.head_dim < kernel.tiles.head_dim && takes(other, shape);
                });
     });

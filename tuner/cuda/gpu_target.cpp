@@ -37,7 +37,7 @@ std::vector<std::unique_ptr<GpuCheck>> awkward_checks(const ConfiguredKernel &ke
         {{2, 1, 1, 33, 90, d - 7, d - 1, true}, {-1, -1, true, {90, 11}, 0}},
         {{1, 1, 1, 40, 100, d, d, false}, {37, 11, false, {}, 0}},
     };
-    if (!kernel.finite_values) problems.push_back({{1, 1, 1, 35, 70, d, d, true}, {-1, -1, false, {}, 35}});
+    if (!kernel.assume_finite) problems.push_back({{1, 1, 1, 35, 70, d, d, true}, {-1, -1, false, {}, 35}});
     std::vector<std::unique_ptr<GpuCheck>> checks;
     for (const auto &[shape, options] : problems) checks.push_back(std::make_unique<GpuCheck>(kernel, shape, options));
     return checks;

@@ -213,7 +213,7 @@ std::vector<CpuSimdTiles> tiles_in(const nlohmann::ordered_json &winners, const 
         if (kernel["op"] != family.op || kernel["dtype"] != family.dtype || kernel["isa"] != family.isa) continue;
         if (!kernel["terms"].empty()) continue;
         for (const auto &variant : kernel["variants"]) {
-            if (!variant.value("portable", false)) found.push_back(tiles_from(family.space(), variant));
+            if (!variant.value("generic", false)) found.push_back(tiles_from(family.space(), variant));
         }
     }
     return found;

@@ -32,7 +32,7 @@ nlohmann::ordered_json read_winners(const std::string &path, const GeneratorProg
 
 nlohmann::ordered_json read_winners_of_any_machine(const std::string &path, std::string *problem);
 
-// Of the kernels of this op, dtype and ISA all tiles in the file but those of portable variants.
+// Of the kernels of this op, dtype and ISA all tiles in the file but those of generic variants.
 std::vector<CpuSimdTiles> tiles_in(const nlohmann::ordered_json &winners, const KernelFamily &family);
 
 // Merges `news` into the file under a lock and replaces it as a whole. Says in `warning` why old content was dropped,

@@ -51,7 +51,7 @@ void check_entry(const ordered_json &kernel) {
     if (table != kernel.end() && !table->is_array()) throw std::runtime_error("table: expected an array");
 }
 
-// Of an op that the tuner does not know the build checks more. Defaults and portable variants keep no rules of a space.
+// Of an op that the tuner does not know the build checks more. Defaults and generic variants keep no rules of a space.
 void check_tiles(const ordered_json &kernel, const ordered_json &variant) {
     const ordered_json &tiles = variant.at("tiles");
     if (!tiles.is_object()) throw std::runtime_error("tiles: expected an object");
@@ -62,7 +62,7 @@ void check_tiles(const ordered_json &kernel, const ordered_json &variant) {
     for (const TileParameter &parameter : space->parameters)
         choice.*parameter.member = tiles.at(parameter.name).get<int>();
     if (tiles.size() != space->parameters.size()) throw std::runtime_error("tiles: expected no others");
-    if (variant["id"] == kernel["default"] || variant.value("portable", false)) return;
+    if (variant["id"] == kernel["default"] || variant.value("generic", false)) return;
     const KernelFamily family = {kernel["op"], kernel["dtype"], kernel["isa"], "", {}};
     const std::string broken = space->broken_rule(choice, family.machine(), {});
     if (!broken.empty()) throw std::runtime_error("expected that " + broken);
@@ -72,9 +72,8 @@ void check_variant(const ordered_json &kernel, const ordered_json &variant) {
     static const std::regex form("[a-z][a-z0-9]*");
     if (!variant.is_object() || !std::regex_match(variant.at("id").get_ref<const std::string &>(), form))
         throw std::runtime_error("id: expected a lower-case letter, then lower-case letters and digits");
-    const auto portable = variant.find("portable");
-    if (portable != variant.end() && !portable->is_boolean())
-        throw std::runtime_error("portable: expected a truth value");
+    const auto generic = variant.find("generic");
+    if (generic != variant.end() && !generic->is_boolean()) throw std::runtime_error("generic: expected a truth value");
     check_tiles(kernel, variant);
 }
 

@@ -108,7 +108,7 @@ typedef struct flashwright_execution {
     const char *kernel; /**< A name (see flashwright_kernel) forces one; NULL: FLASHWRIGHT_KERNEL of the environment,
                            else chosen by shape. */
     /**
-     * N >= 1 forces N keys a block, at most 2^24, by the portable kernel (then `kernel` must be NULL); 0: the kernel's
+     * N >= 1 forces N keys a block, at most 2^24, by the generic kernel (then `kernel` must be NULL); 0: the kernel's
      * own. Of forward alone: others check it and go on without.
      */
     int64_t key_block;
@@ -290,7 +290,7 @@ typedef struct flashwright_kernel_info {
     const char *isa;         /**< Name of its instruction set. */
     const char *terms;       /**< Score terms compiled in besides scale and position: "", or separated by commas. */
     const char *tiles;       /**< JSON object of the tile parameters. */
-    int32_t portable;        /**< 1: takes any shape, stride and key_block. */
+    int32_t generic;         /**< 1: takes any shape, stride and key_block. */
 } flashwright_kernel_info;
 
 /**

@@ -36,7 +36,7 @@ def power(error):
 class Problem:
     """Inputs, and the outputs in double."""
 
-    def __init__(self, channels, dtype, terms, finite_values):
+    def __init__(self, channels, dtype, terms, assume_finite):
         random = np.random.default_rng(1)
         self.dtype, self.channels, self.scale, self.softcap = dtype, channels, channels ** -0.5, 2.0 if terms else 0.0
         self.q = random.standard_normal((HEADS, SEQLEN_Q, channels)).astype(dtype)
@@ -44,10 +44,10 @@ class Problem:
         self.slopes = (2.0 ** -np.arange(2, 2 + HEADS) if terms else np.zeros(HEADS)).astype(np.float32)
         self.bias = (random.standard_normal((HEADS, SEQLEN_Q, SEQLEN_K)) * bool(terms)).astype(dtype)
         self.mask = (random.random((HEADS, SEQLEN_Q, SEQLEN_K)) < (0.8 if terms else 1)).astype(np.uint8)
-        if not finite_values:
+        if not assume_finite:
             self.bias[:, :, 3], self.mask[:, :, NOBODYS_KEY] = -np.inf, 0
         self.out, self.lse = self.exact()
-        if not finite_values:
+        if not assume_finite:
             self.v[:, NOBODYS_KEY] = np.nan
 
     def exact(self):
@@ -89,7 +89,7 @@ def memory_of(problem, entry, head_dim):
     tiles = entry["tiles"]
     tile = tiles["threads"] // tiles["parts"] * tiles["rows"]
     rows, keys = padded(SEQLEN_Q, tile), padded(SEQLEN_K, tiles["block_k"])
-    plan = [plan_of(n, tile, tiles["block_k"], not entry["finite_values"]) for n in range(rows // tile)]
+    plan = [plan_of(n, tile, tiles["block_k"], not entry["assume_finite"]) for n in range(rows // tile)]
     columns = head_dim + tiles["parts"] * (LSE_BYTES // problem.q.itemsize)
     arrays = {"q": dense(problem.q, rows, head_dim), "k": dense(problem.k, keys, head_dim), "v": dense(problem.v, keys, head_dim),
               "bias": dense(problem.bias, rows, keys), "mask": dense(problem.mask, rows, keys), "alibi_slopes": problem.slopes,
@@ -120,7 +120,7 @@ def run(kernel, names, entry, head_dim, problem):
 
 def check(name, entry, head_dim, run_kernel):
     """`run_kernel` gives the result of an entry, a head_dim and a problem."""
-    problem = Problem(head_dim - 3, DTYPES[entry.get("dtype", "f32")], entry["terms"], entry["finite_values"])
+    problem = Problem(head_dim - 3, DTYPES[entry.get("dtype", "f32")], entry["terms"], entry["assume_finite"])
     result = run_kernel(entry, head_dim, problem)[:, :SEQLEN_Q]
     lse_columns = LSE_BYTES // result.itemsize
     channels, lse_at = columns_of(entry["tiles"], head_dim, lse_columns)
@@ -134,7 +134,7 @@ def check(name, entry, head_dim, run_kernel):
 def exponentials_are_of_the_processor(name, entry):
     """A weight for each pair of a block, and two factors of the state, once for each way of taking a block. The soft cap's are polynomials."""
     ptx = source_of(name)
-    ways, rows, keys = (3 if entry["finite_values"] else 1), entry["tiles"]["rows"], entry["tiles"]["block_k"]
+    ways, rows, keys = (3 if entry["assume_finite"] else 1), entry["tiles"]["rows"], entry["tiles"]["block_k"]
     found = ptx.count("ex2.approx.ftz.f32"), ptx.count(POLYNOMIAL)
     expected = ways * rows * (keys + 2), ways * rows * keys * ("softcap" in entry["terms"])
     if found != expected:

@@ -1,0 +1,45 @@
+// Element types of the C interface: the row of the table, and code for each type.
+#pragma once
+
+#include "dtype.h"
+#include "flashwright/flashwright.h"
+
+#include <string_view>
+
+namespace flashwright {
+
+// In the order of kDtypes.
+constexpr flashwright_dtype kDtypeIds[] = {FLASHWRIGHT_F32, FLASHWRIGHT_F64, FLASHWRIGHT_F16};
+static_assert(sizeof(kDtypeIds) / sizeof(*kDtypeIds) == sizeof(kDtypes) / sizeof(*kDtypes));
+
+// Null for BOOL, I32 and what is no type at all.
+constexpr const Dtype *find_dtype(flashwright_dtype id) {
+    for (unsigned i = 0; i < sizeof(kDtypeIds) / sizeof(*kDtypeIds); ++i)
+        if (kDtypeIds[i] == id) return &kDtypes[i];
+    return nullptr;
+}
+
+// `name` is in kDtypes.
+constexpr flashwright_dtype dtype_id(std::string_view name) {
+    for (unsigned i = 0; i < sizeof(kDtypeIds) / sizeof(*kDtypeIds); ++i)
+        if (name == kDtypes[i].name) return kDtypeIds[i];
+    return FLASHWRIGHT_F32;
+}
+
+// f(T{}) with the C++ type of the elements of a dtype that has CPU kernels. A dtype without a case does not compile
+// under -Wswitch.
+template <typename F>
+auto dispatch_cpu_dtype(flashwright_dtype dtype, F &&f) {
+    switch (dtype) {
+        case FLASHWRIGHT_F64:
+            return f(double{});
+        case FLASHWRIGHT_F32:
+        case FLASHWRIGHT_F16:
+        case FLASHWRIGHT_BOOL:
+        case FLASHWRIGHT_I32:
+            break;
+    }
+    return f(float{});
+}
+
+}  // namespace flashwright
