@@ -1,5 +1,6 @@
 #include "attention_options.h"
 
+#include "kernels/dtype_dispatch.h"
 #include "measure/machine_info.h"
 #include "validators.h"
 
@@ -83,9 +84,9 @@ flashwright_execution execution_options(const AttentionOptions &options) {
 }
 
 void check_options(const AttentionOptions &options, flashwright_dtype dtype) {
-    if (!options.dtype.empty() && options.dtype != dtype_name(dtype)) {
+    if (!options.dtype.empty() && options.dtype != element_type(dtype).name) {
         throw std::runtime_error(
-            fmt::format("q: expected {} as --dtype says, got {}", options.dtype, dtype_name(dtype)));
+            fmt::format("q: expected {} as --dtype says, got {}", options.dtype, element_type(dtype).name));
     }
 }
 
