@@ -1,4 +1,5 @@
 // The host's numbers in f16 against those by definition.
+#include "runtime/gpu/half.h"
 #include "reference/binary16.h"
 
 #include <gtest/gtest.h>
