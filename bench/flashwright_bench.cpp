@@ -1,5 +1,5 @@
-// Every forward and backward kernel that this machine can run on every default shape, one thread, as a fraction of the
-// peak that is measured between the iterations. Select with --benchmark_filter=<regex>.
+// Times every forward and backward kernel that this machine can run, on every default shape with one thread, and
+// compares with the peak that is measured between the iterations. --benchmark_filter=<regex> selects some of them.
 #include "flashwright/flashwright.h"
 #include "measure/kernel_meter.h"
 #include "measure/shape_spec.h"

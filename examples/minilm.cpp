@@ -11,7 +11,8 @@
 #include <string>
 #include <vector>
 
-// The elements of a version 1 .npy file that is known to hold `count` of T.
+// The elements of a version 1 .npy file that is known to hold `count` of T. The example has a reader of its own since
+// it needs nothing but the installed library.
 template <typename T>
 std::vector<T> read_npy(const std::string &path, std::size_t count) {
     std::ifstream file(path, std::ios::binary);

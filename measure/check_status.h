@@ -1,3 +1,4 @@
+// Errors of the library as exceptions.
 #pragma once
 
 #include "flashwright/flashwright.h"

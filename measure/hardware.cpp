@@ -11,9 +11,9 @@
 namespace flashwright {
 namespace {
 
-// Where a hypervisor hides the caches: what every x86-64 processor of the last ten years has.
-constexpr std::int64_t kUsualL1 = 32 << 10;
-constexpr std::int64_t kUsualL2 = 256 << 10;
+// Every x86-64 processor of the last ten years has these caches. Used where a hypervisor does not show the real sizes.
+constexpr std::int64_t kAssumedL1 = 32 << 10;
+constexpr std::int64_t kAssumedL2 = 256 << 10;
 
 std::int64_t cache_bytes(hwloc_topology_t topology, hwloc_obj_type_t type) {
     hwloc_obj_t cache = hwloc_get_obj_by_type(topology, type, 0);
@@ -26,7 +26,7 @@ std::string cpu_fact(hwloc_topology_t topology, const char *name) {
     return value != nullptr ? value : "unknown";
 }
 
-Hardware find_out() {
+Hardware find_hardware() {
     Hardware found;
     const MachineInfo machine = machine_info();
     found.cpu_name = machine.cpu_name;
@@ -43,8 +43,8 @@ Hardware find_out() {
         }
         hwloc_topology_destroy(topology);
     }
-    if (found.l1 == 0) found.l1 = kUsualL1;
-    if (found.l2 == 0) found.l2 = kUsualL2;
+    if (found.l1 == 0) found.l1 = kAssumedL1;
+    if (found.l2 == 0) found.l2 = kAssumedL2;
     found.exact = fmt::format("{}; {}; L1 {} L2 {} L3 {} KiB", found.cpu_name, found.family, found.l1 >> 10,
                               found.l2 >> 10, found.l3 >> 10);
     return found;
@@ -53,7 +53,7 @@ Hardware find_out() {
 }  // namespace
 
 const Hardware &hardware() {
-    static const Hardware found = find_out();
+    static const Hardware found = find_hardware();
     return found;
 }
 

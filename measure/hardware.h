@@ -1,4 +1,4 @@
-// What of this machine decides about tiles, and how machines are told apart.
+// The properties of this machine that tiles depend on, and how machines are told apart.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@ namespace flashwright {
 
 struct Hardware {
     std::string cpu_name;
-    std::string exact;                    // all of it in one text: measurements of one such machine may be compared
+    std::string exact;                    // all of this in one text: measurements are comparable where it is equal
     std::string family;                   // vendor, family and model of the processor
     std::int64_t l1 = 0, l2 = 0, l3 = 0;  // bytes of the data caches of one core; 0: none
     int cores = 1;                        // that this process may use
 };
 
-const Hardware &hardware();  // found out once
+const Hardware &hardware();  // determined once
 
 }  // namespace flashwright

@@ -11,7 +11,7 @@
 namespace flashwright {
 namespace {
 
-// Operations a byte above which no CPU is bound by its memory; below, the measured peaks decide.
+// Operations per byte. Above this no CPU is memory-bound; below it the measured peaks decide.
 constexpr double kComputeBound = 64;
 
 std::string widest_usable_isa() {
@@ -43,7 +43,7 @@ KernelMeter::KernelMeter(const std::string &op, const ShapeSpec &shape, flashwri
         bandwidth_.emplace(threads_);
     }
     measured_->fill();
-    call();  // warms caches and the library's threads up
+    call();  // warms up caches and the library's threads
     const double seconds = time_of(threads_, [this] { call(); });
     calls_ = static_cast<int>(std::clamp(std::ceil(1e-3 / std::max(seconds, 1e-9)), 1.0, 1e5));
 }

@@ -1,4 +1,4 @@
-// Times one shape on one kernel, with the machine's peak sampled after every repetition.
+// Times one kernel on one shape and samples the machine's peak after every repetition.
 #pragma once
 
 #include "flashwright/flashwright.h"
@@ -20,7 +20,7 @@ struct MeterResult {
     double peak_gflops;           // of the ISA that the kernel uses, on as many threads
     std::string best_isa;         // the widest that this machine can use, with its peak
     double best_peak_gflops;
-    double gbytes_per_second;  // of a shape that memory bounds, else 0; each tensor counts once
+    double gbytes_per_second;  // 0 unless the shape is memory-bound; each tensor counts once
     double peak_gbytes_per_second;
 };
 
@@ -29,7 +29,7 @@ class KernelMeter {
     // Throws std::runtime_error with the library's message if it refuses the call.
     KernelMeter(const std::string &op, const ShapeSpec &shape, flashwright_dtype dtype,
                 const flashwright_execution &execution);
-    double repeat();  // one repetition, of a millisecond at least; returns the seconds of one call
+    double repeat();  // takes at least a millisecond; returns the seconds of one call
     MeterResult result() const;
     const std::string &kernel() const { return kernel_; }
 
@@ -41,7 +41,7 @@ class KernelMeter {
     int calls_ = 1;  // in one repetition
     std::vector<double> seconds_;
     std::optional<FmaPeak> peak_, best_peak_;
-    std::optional<ReadBandwidth> bandwidth_;  // only of shapes that memory may bound
+    std::optional<ReadBandwidth> bandwidth_;  // only for shapes that may be memory-bound
     double bytes_;
 
     void call();

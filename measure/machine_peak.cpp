@@ -18,9 +18,9 @@ namespace {
 // Keeps what a loop computes alive.
 void keep(const void *value) { asm volatile("" : : "r"(value) : "memory"); }
 
-// Sums that do not depend on each other hide the latency of the operation, and with the two operands they fill but do
-// not exceed the registers. s = s / 2 + 1 stays near 2 forever. The empty assembler text makes the starting values
-// unknown to the compiler, which would otherwise see that all sums are the same.
+// Independent sums hide the latency of the operation. With the two operands they fill the registers but do not exceed
+// them. s = s / 2 + 1 stays near 2 forever. The empty assembler text makes the starting values unknown to the compiler,
+// which would otherwise find that all sums are equal.
 template <typename Vector, int kSums>
 [[gnu::always_inline]] inline void multiply_add(std::int64_t iterations) {
     const Vector half = Vector{} + 0.5f, one = Vector{} + 1.0f;
@@ -53,7 +53,7 @@ constexpr int kSums256 = 12, kSums512 = 24;
 [[gnu::target("avx512f")]] void run_f64x8(std::int64_t iterations) { multiply_add<F64x8, kSums512>(iterations); }
 #endif
 
-// In two streams, which keep more of the memory's pages open than one does; four were slower than either.
+// Two streams keep more pages of the memory open than one. Four were slower than either.
 void read_all(const std::byte *begin, std::size_t bytes) {
     using Words = std::uint64_t __attribute__((vector_size(16), may_alias));
     const auto *front = reinterpret_cast<const Words *>(begin);
@@ -130,7 +130,7 @@ FmaPeak::FmaPeak(const std::string &isa, flashwright_dtype dtype, int threads) :
     if (loop_ == std::end(kLoops)) {
         throw std::invalid_argument("no peak measurement for ISA " + isa);
     }
-    // Doubled until a burst takes a millisecond; the first ones also wake the wide units up.
+    // Doubled until a burst takes a millisecond. The first bursts also wake up the wide units.
     for (iterations_ = 1 << 12; time_of(1, [&] { loop_->run(iterations_); }) < 1e-3; iterations_ *= 2) {
     }
 }

@@ -1,6 +1,6 @@
-// What this machine can do at most, measured: floating-point operations on registers alone, and bytes read from memory.
-// Sampled in bursts, so that a benchmark can take a sample after each of its repetitions and compare like with like:
-// the clock of a CPU and the neighbours on it change within seconds.
+// Measured limits of this machine: floating-point operations in registers, and bytes read from memory. They are sampled
+// in bursts, so that a benchmark can take a sample after each of its repetitions: the clock of a CPU and the load of
+// its neighbours change within seconds.
 #pragma once
 
 #include "flashwright/flashwright.h"
@@ -13,11 +13,11 @@
 
 namespace flashwright {
 
-// Multiplications and additions a second on `threads` threads at once, with the vectors of an ISA: fused where it has
+// Multiplications and additions per second on `threads` threads at once, with the vectors of an ISA: fused where it has
 // FMA (avx2, avx512, neon), else a multiplication and an addition (baseline, sse41).
 class FmaPeak {
  public:
-    FmaPeak(const std::string &isa, flashwright_dtype dtype, int threads);  // throws on an ISA that it does not know
+    FmaPeak(const std::string &isa, flashwright_dtype dtype, int threads);  // throws for an unknown ISA
     void sample();          // a burst of about a millisecond on each thread
     double gflops() const;  // of all threads together, at the 25th percentile of the samples' times
 
@@ -29,7 +29,7 @@ class FmaPeak {
     std::vector<double> seconds_;
 };
 
-// Bytes a second read in order from a buffer far larger than the last cache, each thread its own part.
+// Bytes per second. Each thread reads its own part, in order, of a buffer that is far larger than the last cache.
 class ReadBandwidth {
  public:
     explicit ReadBandwidth(int threads);

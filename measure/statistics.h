@@ -8,7 +8,7 @@
 
 namespace flashwright {
 
-// The value below which the fraction `p` of the values lies, interpolated between neighbours. Takes at least one value.
+// The value that the fraction `p` of the values lies below, interpolated between neighbours. `values` is not empty.
 inline double quantile(std::vector<double> values, double p) {
     std::sort(values.begin(), values.end());
     const double position = p * static_cast<double>(values.size() - 1);

@@ -1,4 +1,4 @@
-// Contiguous tensors in memory of one's own.
+// Contiguous tensors, and memory for them.
 #pragma once
 
 #include "flashwright/flashwright.h"
@@ -10,13 +10,13 @@
 
 namespace flashwright {
 
-// Without data.
+// Its data is null.
 flashwright_tensor contiguous_tensor(flashwright_dtype dtype, std::initializer_list<std::int64_t> shape);
 
 std::size_t element_count(const flashwright_tensor &tensor);
 
-// One block for all of them, each at a cache line's start; or, with a `placement` other than 0, each at a multiple of
-// 16 bytes as malloc gives, anywhere in a page, drawn by that seed.
+// Allocates one block for all tensors and sets their data. With placement 0 each starts at a cache line. Otherwise each
+// starts at a multiple of 16 bytes, as from malloc, in a place of a page that is drawn with `placement` as the seed.
 std::unique_ptr<std::byte[]> allocate_tensors(std::initializer_list<flashwright_tensor *> tensors,
                                               std::uint32_t placement = 0);
 

@@ -20,7 +20,7 @@ bool starts_with(const std::string &text, const std::string &start) {
 
 bool is_fma(const std::string &line) { return starts_with(line, "vfmadd") || starts_with(line, "vfnmadd"); }
 
-// An instruction that computes on vectors and is no multiply-add: loads, stores, moves and broadcasts do not count.
+// An instruction that computes on vectors and is not a multiply-add. Loads, stores, moves and broadcasts do not count.
 bool is_other_arithmetic(const std::string &line) {
     static const char *const kinds[] = {"vadd",  "vsub", "vmul",    "vdiv",     "vmax",   "vmin",  "vcmp",
                                         "vsqrt", "vand", "vor",     "vxor",     "vblend", "vperm", "vshuf",
@@ -28,7 +28,7 @@ bool is_other_arithmetic(const std::string &line) {
     return std::any_of(std::begin(kinds), std::end(kinds), [&](const char *kind) { return starts_with(line, kind); });
 }
 
-// What a jump names; empty for other instructions.
+// The label that a jump names; empty for other instructions.
 std::string jump_target(const std::string &line) {
     return line[0] == 'j' ? line.substr(line.find_last_of(" \t") + 1) : "";
 }
@@ -153,7 +153,7 @@ TEST_P(Assembly, MatrixLoopsAreMultiplyAddsInRegisters) {
     }
 }
 
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Assembly);  // it reads x86-64 alone
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Assembly);  // it reads x86-64 only
 INSTANTIATE_TEST_SUITE_P(Kernels, Assembly, ::testing::ValuesIn(main_kernels()), kernel_test_name);
 
 }  // namespace flashwright::test

@@ -1,4 +1,4 @@
-// Wrong arguments of backward, as in forward_errors_test.cpp; what it does without memory; packed gradients.
+// Wrong arguments of backward, as in forward_errors_test.cpp; calls that run out of memory; packed gradients.
 #include "tests/support/gradient.h"
 #include "tests/support/kernels.h"
 
@@ -23,7 +23,7 @@ Options everything_given() {
     return o;
 }
 
-// A call in which every optional tensor is given, to be spoiled.
+// A valid call with every optional tensor. Each test makes one argument wrong.
 struct BackwardCall {
     BackwardCall() : problem(FLASHWRIGHT_F32, {2, 4, 2, 5, 20, 8, 32}, everything_given()), args(problem.args()) {
         EXPECT_TRUE(is_ok(run(problem.forward)));
@@ -139,7 +139,7 @@ TEST(BackwardErrors, Table) {
     flashwright_backward_args_init(nullptr);
 }
 
-// No memory: nothing was written.
+// A call that runs out of memory writes nothing.
 TEST(BackwardErrors, OutOfMemory) {
     BackwardCall call;
     call.problem.poison_outputs();

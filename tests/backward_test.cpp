@@ -1,5 +1,5 @@
-// Every backward kernel that can run here against the gradient of exact attention: shapes with tails on every axis,
-// options, layouts; and against differences of exact attention, which know nothing of any gradient formula.
+// Every backward kernel that can run here against the reference, over shapes with tails on every axis, options and
+// layouts; and against central differences of forward, which use no gradient formula.
 #include "tests/support/gradient.h"
 #include "tests/support/options.h"
 #include "tests/support/random_problem.h"
@@ -128,7 +128,7 @@ TEST_P(Backward, RandomShapesAndOptions) {
     }
 }
 
-// Central differences of sum(dout * out), where out is exact attention in long double.
+// Central differences of sum(dout * out), where out is the reference.
 TEST_P(Backward, CentralDifferences) {
     if (GetParam().dtype != FLASHWRIGHT_F64) GTEST_SKIP() << "differences need f64";
     const Options bounded = options_with([](Options &o) {

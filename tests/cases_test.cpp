@@ -15,7 +15,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 const double kGarbage[] = {kNaN, kInfinity, -kInfinity};
-// NaN by every sign and payload, in f32 too.
+// NaN of both signs and several payloads, which f32 has too.
 const double kNaNs[] = {kNaN, -kNaN, std::nan("0x7654320000000"), -std::nan("0x0000020000000")};
 
 }  // namespace
@@ -28,7 +28,7 @@ class Cases : public KernelTest {
         tensor.assign([=](std::int64_t) { return value; });
     }
 
-    // As fitting, but the number of keys stays.
+    // Like fitting(), but keeps the number of keys.
     Shape wide(Shape shape) const {
         const std::int64_t keys = shape.seqlen_k;
         shape = fitting(shape);
@@ -57,8 +57,8 @@ class Cases : public KernelTest {
         return p;
     }
 
-    // The shapes in which a case with one channel and few keys is tried: as it is, and wide and long enough for any
-    // kernel, with a key length that leaves the case's keys and NaN behind them.
+    // The shapes for a case with one channel and few keys: this one, and one that is wide and long enough for any
+    // kernel. There a key length ends after the keys of the case, and the keys past it hold NaN.
     std::vector<Shape> sizes(std::int64_t queries, std::int64_t keys) const {
         const auto &kernel = GetParam();
         return {{1, 1, 1, queries, keys, 1, 1},
@@ -91,7 +91,7 @@ class Cases : public KernelTest {
     }
 };
 
-// Case 1.
+// A fully masked row has out = 0 and lse = -infinity, also between other rows.
 TEST_P(Cases, FullyMaskedRow) {
     const double log2 = std::log(2.0), log4 = std::log(4.0);
     for (const Shape &shape : sizes(3, 4)) {
@@ -130,7 +130,7 @@ TEST_P(Cases, EmptyRowsAnywhereInATile) {
     }
 }
 
-// Case 2.
+// A bias of the lowest finite number leaves weight 0 beside larger scores, and equal weights in a row of its own.
 TEST_P(Cases, LowestFiniteBiasAsMask) {
     const double lowest = dtype() == FLASHWRIGHT_F32 ? -static_cast<double>(FLT_MAX) : -DBL_MAX;
     for (const Shape &shape : sizes(2, 4)) {
@@ -144,7 +144,7 @@ TEST_P(Cases, LowestFiniteBiasAsMask) {
     }
 }
 
-// Case 3.
+// What lies past the key length has no effect, not even NaN.
 TEST_P(Cases, GarbagePastTheKeyLength) {
     for (std::int64_t capacity : {std::int64_t{64}, GetParam().block_k + 64}) {
         for (std::int64_t length : {0, 1, 5, 63, 64}) {
@@ -244,7 +244,7 @@ TEST_P(Cases, NaNInAKeyReachesEveryRowThatAttendsToIt) {
     }
 }
 
-// A score of -infinity has weight 0, and a row of nothing else is empty.
+// A score of -infinity has weight 0. A row with only such scores has out = 0 and lse = -infinity.
 TEST_P(Cases, ScoresOfMinusInfinity) {
     Options options;
     options.causal = true;
@@ -257,7 +257,7 @@ TEST_P(Cases, ScoresOfMinusInfinity) {
     }
 }
 
-// Case 4, the part that f32 and f64 have.
+// Scores whose exponential would overflow.
 TEST_P(Cases, LargeScores) {
     {
         Options options;
@@ -290,7 +290,7 @@ TEST_P(Cases, LargeScores) {
     }
 }
 
-// Case 5, the part that f32 and f64 have.
+// Long sums stay exact.
 TEST_P(Cases, LongSums) {
     const double lse = std::log(4096.0);
     Problem p = uniform(fitting({1, 1, 1, 2, 4096, 8, 8}));
@@ -301,7 +301,7 @@ TEST_P(Cases, LongSums) {
     expect_rows(p, {0.5, 0.5}, {lse, lse});
 }
 
-// Case 6; the other half is in merge_test.cpp.
+// Not one to the base 2. merge_test.cpp has the same numbers.
 TEST_P(Cases, LseIsANaturalLogarithm) {
     for (const Shape &shape : sizes(1, 8)) {
         Problem p = uniform(shape);
@@ -310,7 +310,7 @@ TEST_P(Cases, LseIsANaturalLogarithm) {
     }
 }
 
-// Case 7.
+// The diagonal ends at the last key, or starts at the first.
 TEST_P(Cases, CausalWithUnequalLengths) {
     Options bottom_right;
     bottom_right.causal = true, bottom_right.align = FLASHWRIGHT_ALIGN_BOTTOM_RIGHT;
@@ -348,7 +348,7 @@ TEST_P(Cases, CausalSweep) {
     }
 }
 
-// Case 9.
+// Sizes beside those of vectors and tiles, and nothing is touched past the end of a buffer.
 TEST_P(Cases, SizesThatFillNoVectorOrTile) {
     Options unit;
     unit.softmax_scale = 1;
@@ -383,7 +383,7 @@ TEST_P(Cases, SizesThatFillNoVectorOrTile) {
     }
 }
 
-// Case 10.
+// No batch entry, head or query: nothing is written. No key: out = 0 and lse = -infinity.
 TEST_P(Cases, ZeroExtents) {
     const auto isa = with_isa(GetParam().isa.c_str());
     for (int axis = 0; axis < 4; axis++) {
@@ -401,7 +401,7 @@ TEST_P(Cases, ZeroExtents) {
     }
 }
 
-// Case 12.
+// Offsets in bytes that do not fit 32 bits.
 TEST_P(Cases, OffsetsPast2To31) {
     const std::int64_t stride = (std::int64_t{1} << 29) + 16, keys = std::max<std::int64_t>(2, GetParam().tile_k);
     const std::int64_t channels = std::max({std::int64_t{8}, GetParam().tile_d, GetParam().tile_v});
@@ -441,7 +441,7 @@ TEST_P(Cases, OffsetsPast2To31) {
     for (void *mapping : mappings) munmap(mapping, bytes);
 }
 
-// Scores far apart between blocks, both ways round.
+// Scores that are far apart in two blocks, with the larger ones first or last.
 TEST_P(Cases, ScoresFarApartBetweenBlocks) {
     Options unit;
     unit.softmax_scale = 1;

@@ -1,4 +1,4 @@
-// How a call is carried out: a caller's pool and memory, and calls from several threads.
+// How a call runs: with the caller's thread pool and memory, and from several threads.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -12,7 +12,7 @@ namespace flashwright::test {
 
 namespace {
 
-// A caller's pool that runs tasks last to first, on threads of its own.
+// A thread pool of the caller that runs tasks from last to first on its own threads.
 struct ReversedPool {
     static void parallel_for(void *context, std::int64_t count, void (*task)(void *, std::int64_t),
                              void *task_context) {
@@ -34,7 +34,7 @@ void all_at_once(void *, std::int64_t count, void (*task)(void *, std::int64_t),
     for (std::thread &thread : threads) thread.join();
 }
 
-// A caller's memory that counts, checks and at the n-th call fails.
+// An allocator of the caller that counts and checks its calls, and fails at the n-th.
 struct CountingMemory {
     static void *allocate(void *context, std::size_t bytes, std::size_t alignment) {
         auto &memory = *static_cast<CountingMemory *>(context);
@@ -121,7 +121,7 @@ TEST(CallersMemory, FailureAtAnyCallIsAnErrorAndWritesNothing) {
 
 namespace {
 
-// A call must use the caller's memory, give it back, and fail with nothing written where any allocation fails.
+// A call uses the caller's memory and gives it back. Where any allocation fails, the call fails and writes nothing.
 template <typename Call>
 void expect_caller_memory(std::vector<Tensor *> outputs, Call call) {
     CountingMemory whole;

@@ -1,5 +1,5 @@
-// Wrong arguments: for each the status, what its message must say (the argument, what was expected, what came), and
-// that no output was written.
+// Wrong arguments. Each must give its status and a message with the argument, what was expected and what came, and
+// nothing may be written.
 #include "tests/support/kernels.h"
 
 #include <cmath>
@@ -15,7 +15,8 @@ constexpr auto kUnsupported = FLASHWRIGHT_UNSUPPORTED;
 const double kNaN = std::nan(""), kInfinity = std::numeric_limits<double>::infinity(), kMinusOne = -1;
 const std::int64_t kDiagonal = 3, kFarDiagonal = std::int64_t{1} << 40;
 
-// A call in which every optional tensor is given, and copies of what its pointers point to, to be spoiled.
+// A valid call with every optional tensor, and copies of what its pointers point to. Each test makes one argument
+// wrong.
 struct ForwardCall {
     ForwardCall() : problem(FLASHWRIGHT_F32, {2, 4, 2, 5, 20, 8, 32}, everything_given()), args(problem.args()) {
         key_lengths = *args.score.key_lengths, bias = *args.score.bias, mask = *args.score.mask;
@@ -323,7 +324,7 @@ TEST(ForwardErrors, KernelOfAnotherIsa) {
     expect_message(flashwright_forward(&call.args, &call.execution), kInvalid, {"kernel", "isa", call.execution.isa});
 }
 
-// A message longer than its place is cut, not written past it.
+// A message that does not fit its buffer is cut.
 TEST(ForwardErrors, LongNamesAreCut) {
     const std::string name(5000, 'x');
     ForwardCall call;

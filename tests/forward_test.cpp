@@ -76,7 +76,7 @@ TEST_P(Forward, GroupedHeads) {
     }
 }
 
-// One query a head: those that share keys are computed together.
+// One query per head: heads that share keys are computed together.
 TEST_P(Forward, DecodingWithGroupedHeads) {
     const Shape shapes[] = {{2, 10, 2, 1, 19, 8, 8}, {1, 40, 2, 1, 70, 20, 12}, {3, 4, 1, 1, 3, 9, 17}};
     const Options ends[] = {options_with([](Options &o) {
@@ -169,7 +169,7 @@ TEST_P(Forward, RandomShapesAndOptions) {
     }
 }
 
-// The library's own choice, which hands the rows that fill no tile to another kernel.
+// The library's own choice, which gives rows that fill no tile to a tail kernel.
 TEST_P(Forward, TailRows) {
     const KernelCase &kernel = GetParam();
     const Options causal = options_with([](Options &o) { o.causal = true, o.align = kBottomRight; });

@@ -48,7 +48,7 @@ class GradientCases : public GradientTest {
     }
 };
 
-// Case 1: a fully masked row has dQ = 0 and adds nothing to dK and dV.
+// A fully masked row has dQ = 0 and adds nothing to dK and dV.
 TEST_P(GradientCases, FullyMaskedRow) {
     for (bool as_bias : {false, true}) {
         Options options;
@@ -101,7 +101,7 @@ TEST_P(GradientCases, EmptyRowsAnywhereInATile) {
     }
 }
 
-// Case 3.
+// What lies past the key length has no effect and gradients of 0.
 TEST_P(GradientCases, GarbagePastTheKeyLength) {
     for (std::int64_t length : {0, 1, 5, 63, 64}) {
         Options options;
@@ -160,13 +160,13 @@ TEST_P(GradientCases, ScaleThatOverflowsOneOperand) {
     far_apart.forward.k.assign([=](std::int64_t n) { return large * std::sin(static_cast<double>(n)); });
     far_apart.forward.q.assign([=](std::int64_t n) { return 1e-9 / large * std::cos(static_cast<double>(n)); });
     run_it(far_apart);
-    // The queries' gradient itself is past the largest number.
+    // dQ itself exceeds the largest number.
     const ReferenceGradient expected = reference_backward(far_apart.forward, far_apart.dout.values());
     expect(far_apart.dk, expected.dk);
     expect(far_apart.dv, expected.dv);
 }
 
-// The first diagonal that ALiBi admits, with keys of several chunks.
+// The first diagonal that ALiBi allows, with several chunks of keys.
 TEST_P(GradientCases, AlibiFarFromTheDiagonal) {
     Options options;
     options.alibi = true;
@@ -174,7 +174,7 @@ TEST_P(GradientCases, AlibiFarFromTheDiagonal) {
     GradientProblem p(dtype(), {1, 1, 1, 5, 200, 8, 8}, options);
     p.forward.alibi_slopes.set({0}, dtype() == FLASHWRIGHT_F64 ? 0.01 : 1.0 / (1 << 24));
     run_it(p);
-    // lse is large, and with it what its rounding makes of P.
+    // lse is large, and so is the effect of its rounding on P.
     const double rounding = (dtype() == FLASHWRIGHT_F64 ? 1e-16 * 1e7 : 6e-8 * 64) * 20;
     const ReferenceGradient expected = reference_backward(p.forward, p.dout.values());
     EXPECT_TRUE(values_match(p.dv.values(), expected.dv, rounding));
@@ -216,7 +216,7 @@ TEST_P(GradientCases, GarbageBehindCausalityWindowAndMask) {
     }
 }
 
-// Case 5.
+// Long sums stay exact, over rows and over heads that share keys.
 TEST_P(GradientCases, LongSums) {
     GradientProblem p(dtype(), {1, 1, 1, 4096, 4096, 8, 8});
     fill(p.forward.q, 0), fill(p.forward.k, 0), fill(p.forward.v, 1), fill(p.dout, 1);
@@ -228,7 +228,7 @@ TEST_P(GradientCases, LongSums) {
     expect(grouped.dv, std::vector<double>(64 * 8, 32));
 }
 
-// Case 7.
+// More queries than keys: the first rows are fully masked.
 TEST_P(GradientCases, CausalWithUnequalLengths) {
     const Options causal = options_with(
         [](Options &o) { o.softmax_scale = 1, o.causal = true, o.align = FLASHWRIGHT_ALIGN_BOTTOM_RIGHT; });
@@ -251,7 +251,7 @@ TEST_P(GradientCases, CausalWithUnequalLengths) {
             }
 }
 
-// Case 8.
+// The gradient of V is the sum over the heads that share it.
 TEST_P(GradientCases, GroupedHeads) {
     GradientProblem p(dtype(), {1, 6, 2, 1, 1, 1, 1});
     p.dout.assign([](std::int64_t h) { return std::exp2(static_cast<double>(h)); });
@@ -259,7 +259,7 @@ TEST_P(GradientCases, GroupedHeads) {
     expect(p.dv, {7, 56});
 }
 
-// Case 9.
+// Sizes beside those of vectors and tiles.
 TEST_P(GradientCases, SizesThatFillNoVectorOrTile) {
     for (std::int64_t channels : {1, 3, 17, 40, 80, 96, 192, 256, 576}) {
         GradientProblem p(dtype(), {1, 1, 1, 3, 5, channels, channels});
@@ -271,7 +271,7 @@ TEST_P(GradientCases, SizesThatFillNoVectorOrTile) {
     }
 }
 
-// Case 10.
+// Gradients are 0 where there is nothing to sum over.
 TEST_P(GradientCases, ZeroExtents) {
     const auto all_zero = [](const Tensor &tensor) {
         for (double value : tensor.values())
@@ -289,7 +289,7 @@ TEST_P(GradientCases, ZeroExtents) {
                 EXPECT_TRUE(!tensor->given() || (tensor->fully_written() && all_zero(*tensor))) << p.describe();
         }
     }
-    // As many heads as there may be, all without a row.
+    // The largest number of heads that is allowed, without rows.
     constexpr std::int64_t kMany = std::int64_t{3} << 31;
     GradientProblem p(dtype(), {1, 1, 1, 0, 0, 5, 6});
     flashwright_backward_args args = p.args();
@@ -299,7 +299,7 @@ TEST_P(GradientCases, ZeroExtents) {
     EXPECT_TRUE(is_ok(flashwright_backward(&args, nullptr)));
 }
 
-// Case 13, with one head, with heads enough for all threads, and with a bias that they share.
+// With one head, with enough heads for all threads, and with a bias that all heads share.
 TEST_P(GradientCases, SameBytesForAnyThreads) {
     const Options causal = options_with([](Options &o) {
         o.causal = true, o.align = FLASHWRIGHT_ALIGN_BOTTOM_RIGHT, o.key_fractions = {0.8, 1};
@@ -327,7 +327,7 @@ TEST_P(GradientCases, SameBytesForAnyThreads) {
     }
 }
 
-// A pool that runs the tasks one after the other, and one that starts the last first.
+// A pool that runs the tasks one after the other, and one that starts with the last task.
 TEST_P(GradientCases, CallersThreadPool) {
     GradientProblem p(dtype(), {1, 1, 1, 100, 500, 8, 8});
     run_it(p, 1);

@@ -1,4 +1,4 @@
-// What a call may take from the machine.
+// How much memory calls and kernels may use.
 #include "tests/support/gradient.h"
 
 #include "runtime/src/scratch.h"
@@ -32,7 +32,7 @@ std::size_t address_space_in_use() {
     return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Row i of the causal problem, by the definition.
+// The error of row i of the causal problem against the definition.
 double error_of_row(const Problem &p, std::int64_t i) {
     const auto count = static_cast<std::size_t>(i + 1);
     std::vector<double> scores(count);
@@ -52,7 +52,7 @@ double error_of_row(const Problem &p, std::int64_t i) {
     return worst;
 }
 
-// In a process of its own: 0 when right.
+// Runs in a process of its own. Returns 0 if all is right.
 int long_causal_call_under_a_limit(int threads) {
     constexpr std::size_t kAllowed = std::size_t{256} << 20;
     Options options;
@@ -72,8 +72,8 @@ int long_causal_call_under_a_limit(int threads) {
     return 0;
 }
 
-// The same of backward. Every row of the gradients was written, dV's sum over the keys is dO's over the rows, and the
-// sums of Q ∘ dQ and of K ∘ dK are the same: both are those of dS ∘ scores.
+// The same for backward. Every row of the gradients is written. The sum of dV over the keys equals the sum of dO over
+// the rows. The sums of Q ∘ dQ and of K ∘ dK are equal, since both equal the sum of dS ∘ scores.
 int long_backward_call_under_a_limit(int threads) {
     constexpr std::size_t kAllowed = std::size_t{256} << 20;
     const std::size_t before = address_space_in_use();

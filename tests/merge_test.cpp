@@ -75,7 +75,7 @@ TEST_P(Merge, TailsOnEveryAxis) {
     }
 }
 
-// Case 6: keys split 6|2.
+// Eight keys of equal scores, split 6 | 2.
 TEST_P(Merge, SplitKeysGiveTheWhole) {
     const flashwright_dtype dtype = GetParam().dtype;
     const double even = std::log(6.0), rest = std::log(2.0);
@@ -87,7 +87,7 @@ TEST_P(Merge, SplitKeysGiveTheWhole) {
     EXPECT_NEAR(sides.lse.get({0, 0, 0}), 2.0794415416798357, 1e-6);
 }
 
-// A side that saw nothing is ignored, whatever its out holds.
+// A side without keys (lse = -infinity) is ignored, whatever its out holds.
 TEST_P(Merge, EmptySides) {
     for (double garbage : {std::numeric_limits<double>::quiet_NaN(), kInfinity, 0.0}) {
         Sides sides(GetParam().dtype, {1, 2, 9, 20});
@@ -185,7 +185,7 @@ TEST_P(Merge, ZeroExtents) {
     }
 }
 
-// Attention over all keys from attention over any split of them.
+// Attention over all keys is the merge of attention over any two parts of them.
 TEST_P(Merge, ForwardOverSplitKeys) {
     const flashwright_dtype dtype = GetParam().dtype;
     const flashwright_execution isa = with_isa(GetParam().isa.c_str());

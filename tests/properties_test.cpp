@@ -1,4 +1,5 @@
-// What must hold between calls: the same bytes whoever computes them, the same result however keys are arranged.
+// Relations between calls: the same bytes for any threads and place in the batch, the same result for any order of
+// keys.
 #include "tests/support/kernels.h"
 
 #include <atomic>
@@ -16,7 +17,7 @@ class Properties : public KernelTest {
     flashwright_execution execution() const { return with_kernel(GetParam().name.c_str()); }
 };
 
-// Case 13.
+// Also while another thread loads the machine.
 TEST_P(Properties, SameBytesForAnyThreads) {
     for (const Options &options : {Options{}, busy_options()}) {
         Problem p = problem(options);
@@ -61,7 +62,8 @@ TEST_P(Properties, SameBytesAnywhereInTheBatch) {
     }
 }
 
-// In decoding, heads that share keys are computed together: a group alone gives what it gives among others.
+// In decoding, heads that share keys are computed together. A group of them gives the same bytes alone and among
+// others.
 TEST_P(Properties, SameBytesOfAGroupAlone) {
     const Shape shape = fitting({2, 24, 2, 1, 130, 40, 40});
     Problem all(GetParam().dtype, shape);

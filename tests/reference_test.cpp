@@ -5,7 +5,7 @@
 
 namespace flashwright::test {
 
-// A tenth of what kernels are allowed.
+// Its errors are at most a tenth of those that kernels may have.
 TEST(Reference, DoubleIsPreciseEnoughForF64) {
     for (const Options &options : {Options{}, everything(), options_with([](Options &o) {
                                        o.causal = true, o.diagonal = -4, o.alibi = true;

@@ -1,4 +1,4 @@
-// What the build holds, what can run here, and which of it is chosen.
+// Which kernels the build has, which can run here, and which are chosen.
 #include "runtime/src/kernel_abi.h"
 #include "tests/support/kernels.h"
 
@@ -13,7 +13,7 @@ namespace flashwright::test {
 namespace {
 
 const char *const kOps[] = {"forward", "backward", "merge", "step"};
-// Of this architecture, and what the compiler's own CPU check says of this processor.
+// The ISAs of this architecture, and whether the compiler's own CPU check finds them on this processor.
 struct KnownIsa {
     const char *name;
     bool usable;
@@ -29,7 +29,7 @@ std::vector<KnownIsa> known_isas() {
 #elif defined(__aarch64__)
     return {{"neon", true}};
 #elif defined(__riscv)
-    return {{"rvv", true}};  // tests run where the vectors are
+    return {{"rvv", true}};  // tests run only on processors with vectors
 #endif
 }
 
@@ -50,7 +50,7 @@ TEST(Registry, ListsTheIsasBestLast) {
     for (int index : {-1, count, 1000}) EXPECT_EQ(flashwright_isa(index).name, nullptr);
 }
 
-// FLASHWRIGHT_EXPECT_ISA names the one that must be chosen, where the caller knows the processor.
+// FLASHWRIGHT_EXPECT_ISA is the ISA that must be chosen, where the caller knows the processor.
 TEST(Registry, ChoosesTheBestUsableIsa) {
     std::string chosen, best;
     int choices = 0;
@@ -120,7 +120,7 @@ TEST(Registry, KernelsThatCannotRunHereAreListed) {
     EXPECT_GT(runnable, 0);
 }
 
-// A kernel or an ISA the processor lacks is an error text, not a signal.
+// Asking for a kernel or an ISA that the processor lacks gives an error message, not a signal.
 TEST(Registry, WhatCannotRunHereIsAnError) {
     for (const KernelCase &kernel : all_kernels()) {
         if (isa_usable(kernel.isa) || kernel.op != "forward") continue;
@@ -184,7 +184,7 @@ TEST(Registry, PlainCallsTakeKernelsWithoutTerms) {
     }
 }
 
-// The kernel that a call gets with one head of keys and these numbers of heads and rows.
+// The kernel that is chosen for one head of keys and these numbers of query heads and rows.
 KernelCase chosen_kernel(const KernelCase &like, std::int64_t heads, std::int64_t rows, const Options &options = {}) {
     const flashwright_execution execution = with_isa(like.isa.c_str());
     Problem problem(like.dtype, {1, heads, 1, rows, 100, 64, 64}, options);
@@ -194,8 +194,8 @@ KernelCase chosen_kernel(const KernelCase &like, std::int64_t heads, std::int64_
     return all_kernels().at(static_cast<std::size_t>(chosen));
 }
 
-// Single rows have kernels of their own where an instruction set has them, also if that brings terms nobody needs; some
-// sets have kernels for a few rows, of one head or of heads that share keys.
+// Single rows use a kernel for single rows if the instruction set has one, even with terms that the call does not need.
+// Some sets have kernels for a few rows, of one head or of heads that share keys.
 TEST(Registry, DecodingTakesKernelsForSingleRowsOrForGroups) {
     const std::vector<KernelCase> kernels = runnable_kernels("forward");
     for (const KernelCase &kernel : kernels) {
@@ -219,7 +219,7 @@ TEST(Registry, DecodingTakesKernelsForSingleRowsOrForGroups) {
     }
 }
 
-// So that what the tuner measured of a candidate holds for the kernel as it is linked.
+// Otherwise the linked kernel could be slower than the candidate that the tuner measured.
 TEST(Registry, KernelsStartAtACacheLine) {
     for (int i = 0; i < kKernelCount; i++)
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(kKernels[i].forward) % 64, 0U) << kKernels[i].name;

@@ -1,4 +1,4 @@
-// online_softmax_step: blocks of scores and values taken into a state one after the other.
+// online_softmax_step: a state is updated with one block of scores and values after the other.
 #include "tests/support/kernels.h"
 
 #include <cmath>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The running state of a problem, and the scores its keys get.
+// The running state of a problem, and the scores of its keys.
 struct Steps {
     explicit Steps(const Problem &problem, Form form = Form::contiguous)
         : problem(problem), rows{problem.shape.batch, problem.shape.heads, problem.shape.seqlen_q} {
@@ -158,7 +158,8 @@ TEST_P(Step, NaNReachesItsRowAlone) {
     }
     const ReferenceAttention got = steps.finished();
     for (std::size_t n = 0; n < got.out.size(); n++) EXPECT_EQ(std::isnan(got.out[n]), n / 9 == 2) << n;
-    for (std::size_t row = 0; row < got.softmax_lse.size(); row++) EXPECT_EQ(std::isnan(got.softmax_lse[row]), row == 2) << row;
+    for (std::size_t row = 0; row < got.softmax_lse.size(); row++)
+        EXPECT_EQ(std::isnan(got.softmax_lse[row]), row == 2) << row;
 }
 
 TEST_P(Step, ScoresFarApart) {

@@ -1,4 +1,4 @@
-// Small examples whose results are known to 12 digits, and attention recorded from a real model.
+// Small examples whose results are known to 12 digits, and tensors recorded from a real model.
 #include "reference/tensor_reader.h"
 #include "support/npy.h"
 #include "tests/support/kernels.h"

@@ -15,7 +15,7 @@ namespace flashwright::test {
 // Each value against the largest finite one of `expected`; NaN matches NaN only, an infinity itself only.
 ::testing::AssertionResult values_match(const std::vector<double> &actual, const std::vector<double> &expected,
                                         double tolerance);
-// The same of f16: what is rounded once, to the nearest, from a number within the tolerance.
+// The same for f16: each value is a number within the tolerance that was rounded once, to nearest.
 ::testing::AssertionResult half_values_match(const std::vector<double> &actual, const std::vector<double> &expected,
                                              double tolerance);
 // The largest difference; NaN where one value is NaN and the other is not.
@@ -23,7 +23,7 @@ double largest_error(const std::vector<double> &actual, const std::vector<double
 // Each value against max(1, |expected|).
 ::testing::AssertionResult lse_matches(const std::vector<double> &actual, const std::vector<double> &expected,
                                        double tolerance);
-// Outputs of the problem: right, all written, nothing beside them written.
+// The outputs match, are fully written, and nothing beside them was written.
 ::testing::AssertionResult outputs_match(const Problem &problem, const ReferenceAttention &expected);
 ::testing::AssertionResult outputs_match(const Problem &problem, const ReferenceAttention &expected, double tolerance);
 

@@ -1,5 +1,4 @@
-// One backward call in the words of the tests: a forward problem, the gradient of its output, and where the gradients
-// go.
+// One backward call: a forward problem, the gradient of its output, and the tensors of its results.
 #pragma once
 
 #include "check.h"
@@ -9,7 +8,7 @@
 
 namespace flashwright::test {
 
-// How the tensors that only backward has lie in memory.
+// The memory layout of the tensors that only backward has.
 struct GradientLayout {
     Form dout = Form::contiguous, dq = Form::contiguous, dk = Form::contiguous, dv = Form::contiguous;
 };
@@ -19,7 +18,7 @@ struct GradientProblem {
                     const GradientLayout &gradients = {});
 
     Problem forward;
-    Tensor dout, dq, dk, dv, dbias;  // the last if there is a bias
+    Tensor dout, dq, dk, dv, dbias;  // dbias only with a bias
 
     flashwright_backward_args args() const;  // points into this
     void poison_outputs();

@@ -1,4 +1,4 @@
-// What a call may ask for.
+// Options of calls for tables of tests.
 #pragma once
 
 #include "problem.h"

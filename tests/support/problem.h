@@ -1,4 +1,4 @@
-// One forward call in the words of the tests: its shape, options, layouts and the tensors it points to.
+// One forward call: its shape, options and layouts, and the tensors it points to.
 #pragma once
 
 #include "tensor.h"

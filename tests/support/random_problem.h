@@ -19,7 +19,7 @@ class RandomProblems {
     bool chance(int percent);
 
     Shape shape();
-    // Options beyond masks by position are drawn often where `general`, seldom otherwise.
+    // With `general`, options other than masks by position are drawn often, otherwise seldom.
     Options options(const Shape &shape, bool general);
     // Mostly contiguous; `shared` for inputs alone.
     Form input_form() { return form(7); }

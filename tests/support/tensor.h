@@ -1,4 +1,4 @@
-// Tensors that tests own: any strides, outputs poisoned, gaps and margins watched.
+// Tensors of the tests, with any strides. Outputs are filled with a poison first, and gaps and margins are checked.
 #pragma once
 
 #include <flashwright/flashwright.h>
@@ -74,7 +74,7 @@ class Tensor {
     std::shared_ptr<Memory> memory_;
 };
 
-// The exactly representable data of the cases: n is the row-major index, s tells tensors apart.
+// The data of the tests, exact in every dtype: n is the row-major index, s tells tensors apart.
 double g(std::int64_t n, int s);
 void fill_g(Tensor &tensor, int s);
 
