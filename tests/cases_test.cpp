@@ -3,7 +3,6 @@
 
 #include <sys/mman.h>
 
-#include <cfloat>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -132,7 +131,7 @@ TEST_P(Cases, EmptyRowsAnywhereInATile) {
 
 // A bias of the lowest finite number leaves weight 0 beside larger scores, and equal weights in a row of its own.
 TEST_P(Cases, LowestFiniteBiasAsMask) {
-    const double lowest = dtype() == FLASHWRIGHT_F32 ? -static_cast<double>(FLT_MAX) : -DBL_MAX;
+    const double lowest = -largest_of(dtype());
     for (const Shape &shape : sizes(2, 4)) {
         Options options;
         options.bias = Coverage{};

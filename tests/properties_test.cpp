@@ -152,7 +152,7 @@ TEST_P(Properties, InputsMayBeTheSameTensor) {
 INSTANTIATE_TEST_SUITE_P(Kernels, Properties, ::testing::ValuesIn(runnable_kernels("forward")), kernel_test_name);
 
 TEST(KeyBlock, AnySizeGivesTheSame) {
-    for (flashwright_dtype dtype : {FLASHWRIGHT_F32, FLASHWRIGHT_F64}) {
+    for (flashwright_dtype dtype : cpu_dtypes()) {
         Options options = busy_options();
         options.softcap = 3, options.window_left = 30, options.alibi = true;
         for (const Options &o : {Options{}, options}) {

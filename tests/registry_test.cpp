@@ -87,7 +87,7 @@ TEST(Registry, EveryOpHasKernelsForEveryIsaAndDtype) {
     for (const char *op : kOps) {
         for (const KnownIsa &known : known_isas()) {
             const std::string isa = known.name;
-            for (flashwright_dtype dtype : {FLASHWRIGHT_F32, FLASHWRIGHT_F64}) {
+            for (flashwright_dtype dtype : cpu_dtypes()) {
                 int plain = 0, general = 0, generic = 0;
                 for (const KernelCase &kernel : all_kernels()) {
                     if (kernel.op != op || kernel.isa != isa || kernel.dtype != dtype) continue;
@@ -141,7 +141,7 @@ TEST(Registry, VersionAndConfiguration) {
 }
 
 TEST(Registry, ChoiceDependsOnTheShapeOfOneHeadAlone) {
-    for (flashwright_dtype dtype : {FLASHWRIGHT_F32, FLASHWRIGHT_F64}) {
+    for (flashwright_dtype dtype : cpu_dtypes()) {
         std::int32_t kernels[3] = {-1, -1, -1};
         const Shape shapes[] = {{1, 1, 1, 70, 130, 32, 32}, {3, 1, 1, 70, 130, 32, 32}, {1, 6, 2, 70, 130, 32, 32}};
         for (int n = 0; n < 3; n++) {

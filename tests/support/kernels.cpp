@@ -23,6 +23,13 @@ const char *plainest_kernel(const std::string &op, flashwright_dtype dtype, bool
     return nullptr;
 }
 
+std::vector<flashwright_dtype> cpu_dtypes() {
+    std::vector<flashwright_dtype> dtypes;
+    for (const Dtype &dtype : kDtypes)
+        if (dtype.on_cpu) dtypes.push_back(dtype_id(dtype.name));
+    return dtypes;
+}
+
 bool isa_usable(const std::string &isa) {
     for (int i = 0; i < flashwright_isa_count(); i++) {
         const flashwright_isa_info info = flashwright_isa(i);

@@ -31,6 +31,7 @@ std::string kernel_test_name(const ::testing::TestParamInfo<KernelCase> &info);
 // The name of a kernel that any CPU of this architecture runs: with all terms or none.
 const char *plainest_kernel(const std::string &op, flashwright_dtype dtype = FLASHWRIGHT_F32, bool all_terms = false);
 
+std::vector<flashwright_dtype> cpu_dtypes();
 bool isa_usable(const std::string &isa);
 std::vector<KernelCase> all_kernels();
 std::vector<KernelCase> runnable_kernels(const std::string &op);

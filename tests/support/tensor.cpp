@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 
 namespace flashwright::test {
@@ -60,6 +61,11 @@ bool Memory::margins_intact() const {
 }
 
 std::size_t size_of(flashwright_dtype dtype) { return static_cast<std::size_t>(element_type(dtype).bytes); }
+
+double largest_of(flashwright_dtype dtype) {
+    return dispatch_cpu_dtype(dtype,
+                              [](auto element) -> double { return std::numeric_limits<decltype(element)>::max(); });
+}
 
 const char *name_of(flashwright_dtype dtype) { return element_type(dtype).name; }
 

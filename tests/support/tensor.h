@@ -34,6 +34,7 @@ class Memory {
 };
 
 std::size_t size_of(flashwright_dtype dtype);
+double largest_of(flashwright_dtype dtype);  // finite number
 const char *name_of(flashwright_dtype dtype);
 std::vector<std::int64_t> contiguous_strides(const std::vector<std::int64_t> &shape);
 
