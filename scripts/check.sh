@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Static checks of our own sources that take a minute; clang-tidy is in scripts/nightly.sh.
+# Static checks of the project's sources. They take a minute. clang-tidy takes longer and is in scripts/nightly.sh.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
