@@ -67,8 +67,8 @@ class ExactScore {
             }
         }
         if (alibi_slopes_) {
-            const double slope = (*alibi_slopes_)(0, 0, 0, head);
-            score -= slope * std::abs(static_cast<double>(j) - static_cast<double>(diagonal));
+            const double alibi_slope = (*alibi_slopes_)(0, 0, 0, head);
+            score -= alibi_slope * std::abs(static_cast<double>(j) - static_cast<double>(diagonal));
         }
         return score + bias;
     }

@@ -6,7 +6,7 @@
 
 scripts/setup.sh --tests
 scripts/setup.sh --checks
-for preset in release asan ubsan tsan; do
+for preset in release clang asan ubsan tsan; do
     build "$preset"
     FLASHWRIGHT_TEST_KILLS=50 FLASHWRIGHT_TEST_RANDOM=${FLASHWRIGHT_TEST_RANDOM:-20000} FLASHWRIGHT_TEST_SEED=${FLASHWRIGHT_TEST_SEED:-$(date +%Y%m%d)} \
         run_tests "$preset" --timeout 7200
@@ -52,7 +52,5 @@ build/release/bin/flashwright report build/nightly.t4.json --kernel-tuner build/
 build/kernel-tuner/bin/python tests/kernel_tuner_simulation.py build/nightly.t4.json build/nightly-caches/*.json
 say "Every command of the documents"
 tests/documents/run_commands.py
-say "clang-tidy"
-git ls-files 'runtime/*.cpp' 'tuner/*.cpp' 'cli/*.cpp' |
-    xargs -P "$jobs" -n 1 clang-tidy --quiet -p build/release
+scripts/tidy.sh
 say "All nightly tests passed"

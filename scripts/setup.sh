@@ -9,7 +9,7 @@ packages=(build-essential binutils python3-venv libcli11-dev libfmt-dev nlohmann
     libbenchmark-dev libhwloc-dev libxxhash-dev libutf8proc-dev pkgconf procps qemu-user g++-aarch64-linux-gnu
     ocl-icd-libopencl1 pocl-opencl-icd)
 if [ "${1:-}" = --checks ]; then
-    packages+=(clang-format clang-tidy cppcheck doxygen shellcheck git)
+    packages+=(clang clang-format clang-tidy cppcheck doxygen shellcheck git)
 elif [ "${1:-}" = --targets ]; then
     packages+=(g++-riscv64-linux-gnu clang-14 lld-14 llvm-14 wasi-libc libc++-14-dev-wasm32 libclang-rt-14-dev-wasm32 nodejs
         libvulkan1 mesa-vulkan-drivers spirv-tools)

@@ -45,7 +45,7 @@ flashwright_status check_all_reaches(const ForwardProblem &problem, std::int64_t
 
 // A kernel and the blocks it is given.
 struct TileKernel {
-    TileKernel(const Kernel &kernel, const ForwardProblem &problem, std::int64_t key_block) : kernel(kernel) {
+    TileKernel(const Kernel &of, const ForwardProblem &problem, std::int64_t key_block) : kernel(of) {
         const std::int64_t whole = std::max<std::int64_t>(problem.seqlen_k, kernel.tiles.tile_k);
         blocks.block_k = std::min(key_block > 0 ? key_block : kernel.tiles.block_k, whole);
         blocks.tile_k = kernel.tiles.tile_k;
