@@ -54,8 +54,11 @@ flashwright_status run_backward(const BackwardProblem &problem, const Kernel &ke
 
 flashwright_status run_kernel(const BackwardProblem &problem, const Kernel &kernel,
                               const flashwright_execution &execution) {
-    return problem.forward.dtype == FLASHWRIGHT_F64 ? run_backward<double>(problem, kernel, execution)
-                                                    : run_backward<float>(problem, kernel, execution);
+    const flashwright_status status = problem.forward.dtype == FLASHWRIGHT_F64
+                                          ? run_backward<double>(problem, kernel, execution)
+                                          : run_backward<float>(problem, kernel, execution);
+    if (!failed(status)) report_kernel(execution, kernel);
+    return status;
 }
 
 }  // namespace
@@ -101,8 +104,12 @@ flashwright_status flashwright_backward_choice(const flashwright_backward_args *
     BackwardProblem problem;
     flashwright_execution checked;
     clear_choice(kernel, reason, reason_size);
+    KernelChoice choice;
     flashwright_status status = validate_backward(args, false, &problem);
     if (!failed(status)) status = validate_execution(execution, &checked);
     if (failed(status)) return status;
-    return report_choice(attention_request(Op::backward, problem.forward), checked, kernel, reason, reason_size);
+    const KernelRequest request = attention_request(Op::backward, problem.forward);
+    status = choose_kernel(request, checked, &choice);
+    if (!failed(status)) report_choice(request, choice, kernel, reason, reason_size);
+    return status;
 }

@@ -45,7 +45,7 @@ flashwright_status check_all_reaches(const ForwardProblem &problem, std::int64_t
 
 // A kernel and the blocks it is given.
 struct TileKernel {
-    TileKernel(const Kernel &kernel, const ForwardProblem &problem, std::int64_t key_block) : kernel(kernel) {
+    TileKernel(const Kernel &of, const ForwardProblem &problem, std::int64_t key_block) : kernel(of) {
         const std::int64_t whole = std::max<std::int64_t>(problem.seqlen_k, kernel.tiles.tile_k);
         blocks.block_k = std::min(key_block > 0 ? key_block : kernel.tiles.block_k, whole);
         blocks.tile_k = kernel.tiles.tile_k;
@@ -179,7 +179,7 @@ class ForwardCall {
 flashwright_status run_kernels(const ForwardProblem &problem, const flashwright_execution &execution,
                                const Kernel &usual, const Kernel &last) {
     const std::int32_t block_q = usual.tiles.block_q;
-    const flashwright_status status = check_all_reaches(problem, std::min<std::int64_t>(block_q, problem.seqlen_q));
+    flashwright_status status = check_all_reaches(problem, std::min<std::int64_t>(block_q, problem.seqlen_q));
     if (failed(status)) return status;
     constexpr std::int64_t kMaxKeyBlock = std::int64_t{1} << 24;  // times the rows of a tile: 32-bit indices
     if (std::min(execution.key_block, problem.seqlen_k) > kMaxKeyBlock) {
@@ -190,8 +190,10 @@ flashwright_status run_kernels(const ForwardProblem &problem, const flashwright_
     const TaskGrid grid(problem.batch, problem.heads, problem.seqlen_q, block_q, execution.threads);
     const double pairs = static_cast<double>(problem.batch) * static_cast<double>(problem.heads) *
                          static_cast<double>(problem.seqlen_q) * static_cast<double>(problem.seqlen_k);
-    return run_tasks(execution, grid, 2.0 * pairs * static_cast<double>(problem.head_dim + problem.head_dim_v),
-                     call.scratch(), call);
+    status = run_tasks(execution, grid, 2.0 * pairs * static_cast<double>(problem.head_dim + problem.head_dim_v),
+                       call.scratch(), call);
+    if (!failed(status)) report_kernel(execution, usual);
+    return status;
 }
 
 // Whether the rows of a group are sooner done together than one by one.
@@ -264,6 +266,6 @@ flashwright_status flashwright_forward_choice(const flashwright_forward_args *ar
     flashwright_status status = validate_forward(args, false, &problem);
     if (!failed(status)) status = validate_execution(execution, &checked);
     if (!failed(status)) status = choose(checked, &problem, &choice);
-    if (failed(status)) return status;
-    return report_choice(kernel_request(problem, checked), checked, kernel, reason, reason_size);
+    if (!failed(status)) report_choice(kernel_request(problem, checked), choice, kernel, reason, reason_size);
+    return status;
 }

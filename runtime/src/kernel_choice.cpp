@@ -328,14 +328,10 @@ void clear_choice(std::int32_t *kernel, char *reason, std::size_t reason_size) {
     if (reason != nullptr && reason_size > 0) reason[0] = '\0';
 }
 
-flashwright_status report_choice(const KernelRequest &request, const flashwright_execution &execution,
-                                 std::int32_t *kernel, char *reason, std::size_t reason_size) {
-    KernelChoice choice;
-    const flashwright_status status = choose_kernel(request, execution, &choice);
-    if (failed(status)) return status;
+void report_choice(const KernelRequest &request, const KernelChoice &choice, std::int32_t *kernel, char *reason,
+                   std::size_t reason_size) {
     if (kernel != nullptr) *kernel = choice.index;
     if (reason != nullptr) describe_choice(request, choice, reason, reason_size);
-    return status;
 }
 
 }  // namespace flashwright

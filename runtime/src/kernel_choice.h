@@ -49,11 +49,16 @@ double row_cost(const Kernel &kernel, std::int64_t rows);
 // The kernel for the rows that fill no tile of `usual`, which need not be of the registry: the cheapest.
 const Kernel &left_over_kernel(const KernelRequest &request, const Kernel &usual);
 
-// What flashwright_forward_choice and flashwright_backward_choice answer: the kernel's index and the reason in one
+// The answer of flashwright_forward_choice and flashwright_backward_choice: the kernel's index, and the reason in one
 // line; -1 and "" until there is a choice. Either may be null.
 void clear_choice(std::int32_t *kernel, char *reason, std::size_t reason_size);
-flashwright_status report_choice(const KernelRequest &request, const flashwright_execution &execution,
-                                 std::int32_t *kernel, char *reason, std::size_t reason_size);
+void report_choice(const KernelRequest &request, const KernelChoice &choice, std::int32_t *kernel, char *reason,
+                   std::size_t reason_size);
+
+// Stores the kernel's name where the caller wants it.
+inline void report_kernel(const flashwright_execution &execution, const Kernel &kernel) {
+    if (execution.kernel_used != nullptr) *execution.kernel_used = kernel.name;
+}
 
 // forward, backward, merge, step.
 const char *op_name(Op op);

@@ -57,8 +57,10 @@ flashwright_status run_merge(const MergeProblem &problem, const flashwright_exec
     // Bound by memory: an element costs about as much as sixteen operations.
     const double operations = 16.0 * static_cast<double>(problem.batch) * static_cast<double>(problem.heads) *
                               static_cast<double>(problem.seqlen_q) * static_cast<double>(problem.head_dim_v);
-    return run_tasks(execution, grid, operations, scratch_bytes(kernel, 0, problem.head_dim_v, 0),
-                     MergeCall(problem, kernel));
+    status = run_tasks(execution, grid, operations, scratch_bytes(kernel, 0, problem.head_dim_v, 0),
+                       MergeCall(problem, kernel));
+    if (!failed(status)) report_kernel(execution, kernel);
+    return status;
 }
 
 }  // namespace

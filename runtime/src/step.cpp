@@ -69,8 +69,10 @@ flashwright_status run_step(const StepProblem &problem, const flashwright_execut
                               static_cast<double>(problem.seqlen_q) * static_cast<double>(problem.block + 8) *
                               static_cast<double>(problem.head_dim_v);
     const std::int64_t at_once = std::min<std::int64_t>(problem.block, kernel.tiles.tile_k);
-    return run_tasks(execution, grid, operations, scratch_bytes(kernel, 0, problem.head_dim_v, at_once),
-                     StepCall(problem, kernel));
+    status = run_tasks(execution, grid, operations, scratch_bytes(kernel, 0, problem.head_dim_v, at_once),
+                       StepCall(problem, kernel));
+    if (!failed(status)) report_kernel(execution, kernel);
+    return status;
 }
 
 }  // namespace

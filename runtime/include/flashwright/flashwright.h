@@ -128,6 +128,13 @@ typedef struct flashwright_execution {
     /** Takes a block back, with the bytes that were asked for. */
     void (*deallocate)(void *memory_context, void *block, size_t bytes);
     void *memory_context; /**< Handed to allocate and deallocate. */
+    /**
+     * Optional output: on FLASHWRIGHT_OK the call stores the name of the kernel that ran, also where there was nothing
+     * to compute; on any other status it stores nothing. In forward, the last rows may run by another kernel of the
+     * same instruction set; the name is that of the kernel for all other rows, as flashwright_forward_choice gives it.
+     * The string lives as long as the library. Calls that run at the same time need a place each. NULL: not wanted.
+     */
+    const char **kernel_used;
 } flashwright_execution;
 
 /**
