@@ -8,6 +8,7 @@
 #include "call_by_kernel.h"
 #include "execution.h"
 #include "kernel_choice.h"
+#include "kernels/dtype_dispatch.h"
 #include "status.h"
 
 namespace flashwright {
@@ -54,9 +55,9 @@ flashwright_status run_backward(const BackwardProblem &problem, const Kernel &ke
 
 flashwright_status run_kernel(const BackwardProblem &problem, const Kernel &kernel,
                               const flashwright_execution &execution) {
-    const flashwright_status status = problem.forward.dtype == FLASHWRIGHT_F64
-                                          ? run_backward<double>(problem, kernel, execution)
-                                          : run_backward<float>(problem, kernel, execution);
+    const flashwright_status status = dispatch_cpu_dtype(problem.forward.dtype, [&](auto element) {
+        return run_backward<decltype(element)>(problem, kernel, execution);
+    });
     if (!failed(status)) report_kernel(execution, kernel);
     return status;
 }

@@ -18,12 +18,12 @@ template <typename T>
 void copy_transposed(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t rows, std::int64_t padded_rows,
                      std::int64_t padded_channels, T *to);
 
-// to[begin + r][c] = scale * from[r][c], and += from[r][c].
-template <typename T>
-void store(const T *from, std::int64_t padded_channels, T scale, std::int64_t rows, const HeadMatrix<T> &to,
+// to[begin + r][c] = scale * from[r][c], and += from[r][c], from sums to elements of a tensor.
+template <typename Sum, typename T>
+void store(const Sum *from, std::int64_t padded_channels, Sum scale, std::int64_t rows, const HeadMatrix<T> &to,
            std::int64_t begin);
-template <typename T>
-void add(const T *from, std::int64_t padded_channels, std::int64_t rows, const HeadMatrix<T> &to, std::int64_t begin);
+template <typename Sum, typename T>
+void add(const Sum *from, std::int64_t padded_channels, std::int64_t rows, const HeadMatrix<T> &to, std::int64_t begin);
 
 template <typename T>
 void fill_zero(const HeadMatrix<T> &to, std::int64_t begin, std::int64_t rows);

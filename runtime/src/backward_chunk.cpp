@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 namespace flashwright {
 
@@ -21,20 +22,22 @@ GradientChunk<T>::GradientChunk(const BackwardProblem &problem, const Kernel &ke
       key_capacity_end_(std::min(forward_.seqlen_k, key_begin_ + sizes.block_k)),
       scratch_(scratch) {
     scratch_.reset();
-    const auto take = [&](std::int64_t rows, std::int64_t columns) {
-        return static_cast<T *>(scratch_.allocate(static_cast<std::uint64_t>(rows * columns) * sizeof(T)));
+    const auto take = [&](auto *&memory, std::int64_t rows, std::int64_t columns) {
+        using Element = std::remove_reference_t<decltype(*memory)>;
+        memory =
+            static_cast<Element *>(scratch_.allocate(static_cast<std::uint64_t>(rows * columns) * sizeof(Element)));
     };
-    k_ = take(sizes.block_k, sizes.head_dim);
-    kt_ = take(sizes.block_k, sizes.head_dim);
-    dk_ = take(sizes.block_k, sizes.head_dim);
-    vt_ = take(sizes.block_k, sizes.head_dim_v);
-    dv_ = take(sizes.block_k, sizes.head_dim_v);
-    q_ = take(sizes.block_q, sizes.head_dim);
-    dq_ = take(sizes.block_q, sizes.head_dim);
-    dout_ = take(sizes.block_q, sizes.head_dim_v);
-    bias_ = take(sizes.block_q, sizes.block_k);
-    dbias_ = take(sizes.block_q, sizes.block_k);
-    mask_ = static_cast<std::uint8_t *>(scratch_.allocate(static_cast<std::uint64_t>(sizes.block_q * sizes.block_k)));
+    take(k_, sizes.block_k, sizes.head_dim);
+    take(kt_, sizes.block_k, sizes.head_dim);
+    take(dk_, sizes.block_k, sizes.head_dim);
+    take(vt_, sizes.block_k, sizes.head_dim_v);
+    take(dv_, sizes.block_k, sizes.head_dim_v);
+    take(q_, sizes.block_q, sizes.head_dim);
+    take(dq_, sizes.block_q, sizes.head_dim);
+    take(dout_, sizes.block_q, sizes.head_dim_v);
+    take(bias_, sizes.block_q, sizes.block_k);
+    take(dbias_, sizes.block_q, sizes.block_k);
+    take(mask_, sizes.block_q, sizes.block_k);
 }
 
 template <typename T>
@@ -98,16 +101,17 @@ void GradientChunk<T>::prepare_block(std::int64_t batch, std::int64_t head, std:
     const HeadMatrix<T> q(forward_.q, batch, head), out(forward_.out, batch, head), dout(problem_.dout, batch, head),
         dq(problem_.dq, batch, head);
     const std::int64_t begin = block * sizes_.block_q, end = std::min(begin + sizes_.block_q, forward_.seqlen_q);
-    T *lse = state_.lse<T>(batch, head), *delta = state_.delta<T>(batch, head);
+    constexpr Sum kInfinity = std::numeric_limits<Sum>::infinity();
+    Sum *lse = state_.lse<Sum>(batch, head), *delta = state_.delta<Sum>(batch, head);
     for (std::int64_t row = begin; row < end; ++row) {
-        const T given = *reinterpret_cast<const T *>(forward_.lse.at(batch, head, row));
-        const bool nothing = given == -std::numeric_limits<T>::infinity();
-        lse[row] = nothing ? std::numeric_limits<T>::infinity() : given;
-        delta[row] = nothing ? T{0} : static_cast<T>(dot_row(dout, out, row));
+        const Sum given = *reinterpret_cast<const Sum *>(forward_.lse.at(batch, head, row));
+        const bool nothing = given == -kInfinity;
+        lse[row] = nothing ? kInfinity : given;
+        delta[row] = nothing ? Sum{0} : static_cast<Sum>(dot_row(dout, out, row));
     }
     if (end == forward_.seqlen_q) {
-        std::fill(lse + end, lse + sizes_.rows, std::numeric_limits<T>::infinity());
-        std::fill(delta + end, delta + sizes_.rows, T{0});
+        std::fill(lse + end, lse + sizes_.rows, kInfinity);
+        std::fill(delta + end, delta + sizes_.rows, Sum{0});
     }
     fill_zero(dq, begin, end - begin);
     state_.finite(batch, head, block) = all_finite(q, begin, end - begin) && all_finite(dout, begin, end - begin);
@@ -120,8 +124,8 @@ void GradientChunk<T>::pack(KeyHead &head) {
     copy_padded(k, key_begin_, keys, sizes_.block_k, sizes_.head_dim, k_);
     copy_transposed(k, key_begin_, keys, sizes_.block_k, sizes_.head_dim, kt_);
     copy_transposed(v, key_begin_, keys, sizes_.block_k, sizes_.head_dim_v, vt_);
-    std::fill(dk_, dk_ + sizes_.block_k * sizes_.head_dim, T{0});
-    std::fill(dv_, dv_ + sizes_.block_k * sizes_.head_dim_v, T{0});
+    std::fill(dk_, dk_ + sizes_.block_k * sizes_.head_dim, Sum{0});
+    std::fill(dv_, dv_ + sizes_.block_k * sizes_.head_dim_v, Sum{0});
     head.finite = all_finite(k, key_begin_, keys) && all_finite(v, key_begin_, keys);
     head.packed = true;
 }
@@ -130,8 +134,8 @@ template <typename T>
 void GradientChunk<T>::store_keys(const KeyHead &head) {
     const HeadMatrix<T> dk(problem_.dk, head.batch, head.head), dv(problem_.dv, head.batch, head.head);
     const std::int64_t end = head.packed ? head.key_end : key_begin_;
-    store(dk_, sizes_.head_dim, static_cast<T>(forward_.softmax_scale), end - key_begin_, dk, key_begin_);
-    store(dv_, sizes_.head_dim_v, T{1}, end - key_begin_, dv, key_begin_);
+    store(dk_, sizes_.head_dim, static_cast<Sum>(forward_.softmax_scale), end - key_begin_, dk, key_begin_);
+    store(dv_, sizes_.head_dim_v, Sum{1}, end - key_begin_, dv, key_begin_);
     fill_zero(dk, end, key_capacity_end_ - end);
     fill_zero(dv, end, key_capacity_end_ - end);
 }
@@ -142,7 +146,7 @@ void GradientChunk<T>::run_tile(KeyHead &head, std::int64_t query_head, const Gr
     const std::int64_t key_tiles = (tile.key_end - tile.key_begin + sizes_.width - 1) / sizes_.width;
     const std::int64_t rows = row_tiles * sizes_.tile_q, keys = key_tiles * sizes_.width;
     const std::int64_t first_key = tile.key_begin - key_begin_;
-    const flashwright_dtype dtype = forward_.dtype;
+    const flashwright_dtype dtype = forward_.dtype, sum_dtype = accumulation_dtype(dtype);
 
     TileBuffer q, dout, k, kt, vt, lse, delta, bias, mask, dq, dk, dv, dbias;
     set_queries(&q, forward_.q, head.batch, query_head, tile, sizes_.head_dim, q_);
@@ -150,21 +154,21 @@ void GradientChunk<T>::run_tile(KeyHead &head, std::int64_t query_head, const Gr
     k.set_memory(k_ + first_key * sizes_.head_dim, dtype, sizes_.head_dim, keys, sizes_.head_dim);
     kt.set_memory(kt_ + first_key, dtype, keys, sizes_.head_dim, sizes_.block_k);
     vt.set_memory(vt_ + first_key, dtype, keys, sizes_.head_dim_v, sizes_.block_k);
-    lse.set_vector(state_.lse<T>(head.batch, query_head) + tile.row_begin, dtype, rows);
-    delta.set_vector(state_.delta<T>(head.batch, query_head) + tile.row_begin, dtype, rows);
+    lse.set_vector(state_.lse<Sum>(head.batch, query_head) + tile.row_begin, sum_dtype, rows);
+    delta.set_vector(state_.delta<Sum>(head.batch, query_head) + tile.row_begin, sum_dtype, rows);
     set_pairs(&bias, forward_.bias, head.batch, query_head, tile, T{0}, bias_);
     set_pairs(&mask, forward_.mask, head.batch, query_head, tile, std::uint8_t{1}, mask_);
-    dk.set_memory(dk_ + first_key * sizes_.head_dim, dtype, sizes_.head_dim, keys, sizes_.head_dim);
-    dv.set_memory(dv_ + first_key * sizes_.head_dim_v, dtype, sizes_.head_dim_v, keys, sizes_.head_dim_v);
+    dk.set_memory(dk_ + first_key * sizes_.head_dim, sum_dtype, sizes_.head_dim, keys, sizes_.head_dim);
+    dv.set_memory(dv_ + first_key * sizes_.head_dim_v, sum_dtype, sizes_.head_dim_v, keys, sizes_.head_dim_v);
     const bool with_dbias = problem_.dbias.given;
-    dbias.set_memory(dbias_, dtype, with_dbias ? keys : 0, with_dbias ? rows : 0, sizes_.block_k);
-    const bool dq_in_place = usable_in_place(problem_.dq, sizes_.head_dim, tile);
+    dbias.set_memory(dbias_, sum_dtype, with_dbias ? keys : 0, with_dbias ? rows : 0, sizes_.block_k);
+    const bool dq_in_place = std::is_same_v<T, Sum> && usable_in_place(problem_.dq, sizes_.head_dim, tile);
     if (dq_in_place) {
         dq.set_matrix(problem_.dq, head.batch, query_head);
         dq.move_to(tile.row_begin, rows);
     } else {
-        std::fill(dq_, dq_ + rows * sizes_.head_dim, T{0});
-        dq.set_memory(dq_, dtype, sizes_.head_dim, rows, sizes_.head_dim);
+        std::fill(dq_, dq_ + rows * sizes_.head_dim, Sum{0});
+        dq.set_memory(dq_, sum_dtype, sizes_.head_dim, rows, sizes_.head_dim);
     }
     const std::int64_t row_count = tile.row_end - tile.row_begin, key_count = tile.key_end - tile.key_begin;
     const bool finite = head.finite && state_.finite(head.batch, query_head, tile.row_begin / sizes_.block_q);
@@ -265,14 +269,15 @@ void GradientChunk<T>::add_dbias(std::int64_t batch, std::int64_t head, const Gr
     }
     for (std::int64_t i = 0; i < (every_row ? rows : 1); ++i) {
         T *row = reinterpret_cast<T *>(dbias.at(b, h, every_row ? tile.row_begin + i : 0)) + tile.key_begin * stride;
-        for (std::int64_t j = 0; j < keys; ++j) row[j * stride] += dbias_[i * sizes_.block_k + j];
+        for (std::int64_t j = 0; j < keys; ++j)
+            row[j * stride] = static_cast<T>(row[j * stride] + dbias_[i * sizes_.block_k + j]);
     }
 }
 
 template <typename T>
 double GradientChunk<T>::alibi_slope(std::int64_t head) const {
     if (!forward_.alibi_slopes.given) return 0.0;
-    return static_cast<double>(*reinterpret_cast<const T *>(forward_.alibi_slopes.at(0, head, 0)));
+    return static_cast<double>(*reinterpret_cast<const Sum *>(forward_.alibi_slopes.at(0, head, 0)));
 }
 
 template class GradientChunk<float>;

@@ -7,14 +7,18 @@
 #include "backward_plan.h"
 #include "backward_state.h"
 #include "kernel_abi.h"
+#include "kernels/dtype_dispatch.h"
 #include "scratch.h"
 #include "tile_buffer.h"
 
 namespace flashwright {
 
+// T: elements of the tensors. Sum: what their products are added up in.
 template <typename T>
 class GradientChunk {
  public:
+    using Sum = typename AccumulationOf<T>::type;
+
     GradientChunk(const BackwardProblem &problem, const Kernel &kernel, const GradientSizes &sizes,
                   const GradientState &state, std::int64_t strand, std::int64_t chunk, Scratch &scratch);
     void run();
@@ -53,8 +57,10 @@ class GradientChunk {
     const GradientState &state_;
     const std::int64_t strand_, chunk_, key_begin_, key_capacity_end_;
     Scratch &scratch_;
-    T *k_, *kt_, *vt_, *dk_, *dv_;         // of the chunk
-    T *q_, *dout_, *dq_, *bias_, *dbias_;  // of a tile
+    T *k_, *kt_, *vt_;      // of the chunk
+    Sum *dk_, *dv_;         // of the chunk
+    T *q_, *dout_, *bias_;  // of a tile
+    Sum *dq_, *dbias_;      // of a tile
     std::uint8_t *mask_;
 };
 

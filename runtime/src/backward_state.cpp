@@ -4,6 +4,7 @@
 #include <limits>
 #include <new>
 
+#include "kernels/dtype_dispatch.h"
 #include "platform.h"
 #include "status.h"
 
@@ -55,13 +56,14 @@ GradientSizes::GradientSizes(const BackwardProblem &problem, const Kernel &kerne
         problem.dbias.given && (problem.dbias.shape[kBatch] != p.batch || problem.dbias.shape[kHead] != p.heads);
     strand_heads = shared_bias ? p.batch * p.heads_kv : 1;
     strands = shared_bias ? 1 : p.batch * p.heads_kv;
-    element = p.dtype == FLASHWRIGHT_F64 ? 8 : 4;
+    element = element_bytes(accumulation_dtype(p.dtype));
 }
 
 std::uint64_t GradientSizes::worker_bytes() const {
     constexpr std::int64_t kFixed = 0x10000;
-    // K, its transpose, dK; V transposed, dV; padded Q, dQ; padded dO; and of each pair: P, dS (both perhaps twice),
-    // what is seen, bias, mask, dbias.
+    // All counted as sums, whose elements are at least as large as those of the tensors. K, its transpose, dK; V
+    // transposed, dV; padded Q, dQ; padded dO; and of each pair: P, dS (both perhaps twice), what is seen, bias, mask,
+    // dbias.
     return Bytes()
         .add(block_k, 3 * element, head_dim)
         .add(block_k, 2 * element, head_dim_v)

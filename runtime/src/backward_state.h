@@ -22,7 +22,7 @@ struct GradientSizes {
     std::int64_t chunks;                 // of block_k keys; at least 1
     std::int64_t strands;                // key heads whose tasks depend on each other
     std::int64_t strand_heads;           // key heads in one strand
-    std::int64_t element;                // bytes
+    std::int64_t element;                // bytes of a sum, of lse and of delta
     std::uint64_t worker_bytes() const;  // working memory of one thread
     std::uint64_t shared_bytes(const BackwardProblem &problem) const;
 };

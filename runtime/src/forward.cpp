@@ -9,6 +9,7 @@
 #include "grouped_rows.h"
 #include "head_matrix.h"
 #include "kernel_choice.h"
+#include "kernels/dtype_dispatch.h"
 #include "scratch_size.h"
 #include "status.h"
 #include "tile_buffer.h"
@@ -18,7 +19,7 @@
 namespace flashwright {
 namespace {
 
-// What kernels with bias or mask terms read where none is given. All-zero bytes are 0.0 in either element type.
+// What kernels with bias or mask terms read where none is given. All-zero bytes are 0.0 in every element type.
 constexpr double kZeroBias = 0.0;
 constexpr std::uint8_t kSeen = 1;
 
@@ -64,6 +65,7 @@ class ForwardCall {
         : problem_(problem),
           usual_(usual, problem, key_block),
           last_(last, problem, key_block),
+          lse_dtype_(accumulation_dtype(problem.dtype)),
           one_by_one_(key_block > 0),
           hides_from_memory_((attention_request(Op::forward, problem).terms & kTestEveryKey) != 0) {}
 
@@ -92,7 +94,7 @@ class ForwardCall {
             rows = std::min<std::int64_t>(by.kernel.tiles.block_q, end - row);
             scratch.reset();
             char *lse_row = direct_lse ? nullptr : allocate_lse_row(scratch);
-            if (!direct_lse) lse.set_row_memory(lse_row, problem_.dtype);
+            if (!direct_lse) lse.set_row_memory(lse_row, lse_dtype_);
             for (TileBuffer *buffer : {&q, &bias, &mask, &out, &lse}) buffer->move_to(row, rows);
             for (const TileBuffer *buffer : {&q, &out}) buffer->prefetch();
             const TilePlan plan = plan_tile(keys, row, rows, by.blocks);
@@ -110,8 +112,8 @@ class ForwardCall {
  private:
     // Kernels write a contiguous lse: where one goes that nobody wants, or whose rows lie apart.
     char *allocate_lse_row(Scratch &scratch) const {
-        return static_cast<char *>(
-            scratch.allocate(static_cast<std::uint64_t>(usual_.kernel.tiles.block_q) * sizeof(double)));
+        const std::int64_t bytes = usual_.kernel.tiles.block_q * element_bytes(lse_dtype_);
+        return static_cast<char *>(scratch.allocate(static_cast<std::uint64_t>(bytes)));
     }
 
     void spread_lse(const char *lse_row, const RowTask &task, std::int64_t row, std::int64_t rows) const {
@@ -151,26 +153,22 @@ class ForwardCall {
     bool hidden_values_matter(const RowTask &task, std::int64_t kv_head, std::int64_t key_count) const {
         if (!hides_from_memory_) return false;
         if (problem_.seqlen_q <= usual_.kernel.tiles.block_q) return true;
-        return problem_.dtype == FLASHWRIGHT_F64
-                   ? !all_finite(HeadMatrix<double>(problem_.v, task.batch, kv_head), 0, key_count)
-                   : !all_finite(HeadMatrix<float>(problem_.v, task.batch, kv_head), 0, key_count);
+        return dispatch_cpu_dtype(problem_.dtype, [&](auto element) {
+            return !all_finite(HeadMatrix<decltype(element)>(problem_.v, task.batch, kv_head), 0, key_count);
+        });
     }
 
     double alibi_slope(std::int64_t head) const {
         if (!problem_.alibi_slopes.given) return 0.0;
-        const char *address = problem_.alibi_slopes.at(0, head, 0);
-        if (problem_.dtype == FLASHWRIGHT_F32) {
-            float slope;
-            std::memcpy(&slope, address, sizeof slope);
-            return double{slope};
-        }
-        double slope;
-        std::memcpy(&slope, address, sizeof slope);
-        return slope;
+        return dispatch_cpu_dtype(problem_.alibi_slopes.dtype, [&](auto slope) {
+            std::memcpy(&slope, problem_.alibi_slopes.at(0, head, 0), sizeof slope);
+            return static_cast<double>(slope);
+        });
     }
 
     const ForwardProblem &problem_;
     TileKernel usual_, last_;
+    flashwright_dtype lse_dtype_;
     bool one_by_one_;         // a forced block size: only a masked range is cut into blocks of just that size
     bool hides_from_memory_;  // the call has a term that does
 };

@@ -2,6 +2,9 @@
 
 #include <limits>
 
+#include "kernels/dtype_dispatch.h"
+#include "tensor_view.h"
+
 namespace flashwright {
 
 std::uint64_t scratch_bytes(const Kernel &kernel, std::int64_t head_dim, std::int64_t head_dim_v, std::int64_t block) {
@@ -9,7 +12,7 @@ std::uint64_t scratch_bytes(const Kernel &kernel, std::int64_t head_dim, std::in
     // block, its values, the transposed output. Twice that, for padding and staging.
     const std::int64_t columns =
         head_dim + 16 + head_dim_v + 20 + 3 * (block + kernel.tiles.tile_k) + 2 * (head_dim_v + 16);
-    const std::uint64_t element = kernel.dtype == FLASHWRIGHT_F64 ? 8 : 4;
+    const auto element = static_cast<std::uint64_t>(element_bytes(accumulation_dtype(kernel.dtype)));
     constexpr std::uint64_t kFixed = 0x10000;
     std::uint64_t bytes;
     if (__builtin_mul_overflow(static_cast<std::uint64_t>(columns), 2 * element, &bytes) ||

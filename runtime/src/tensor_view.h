@@ -49,8 +49,20 @@ inline constexpr TensorForm kPerHeadForm{kHead, kHead, 1};
 flashwright_status normalise(const flashwright_tensor &tensor, const char *name, TensorForm form,
                              flashwright_dtype dtype, bool check_memory, StridedTensor *view);
 
-// f32, f64, bool, i32, f16; or "an unknown dtype".
+std::int64_t element_bytes(flashwright_dtype dtype);
+
+// The name in the table of dtypes, bool or i32; or "an unknown dtype".
 const char *dtype_name(int dtype);
+
+// The same for messages: an unknown dtype with its number.
+class DtypeText {
+ public:
+    explicit DtypeText(int dtype);
+    const char *text() const { return text_; }
+
+ private:
+    char text_[40];
+};
 
 // An enum of the C interface as the integer the caller stored, which may be out of its range.
 template <typename Enum>

@@ -1,13 +1,13 @@
 #include "validate.h"
 
 #include <algorithm>
-#include <cfloat>
 #include <cinttypes>
 #include <cmath>
 #include <cstring>
 #include <initializer_list>
 #include <limits>
 
+#include "kernels/dtype_dispatch.h"
 #include "overlap.h"
 #include "status.h"
 #include "tile_plan.h"
@@ -42,16 +42,18 @@ flashwright_status check_args_pointer(const void *args) {
                            : make_status(FLASHWRIGHT_INVALID_ARGUMENT, "args: expected a pointer, got NULL");
 }
 
-// The element type of a call is that of its first tensor.
-flashwright_status check_dtype(const flashwright_tensor &tensor, const char *name) {
+// The element type of a call is that of its first tensor. `on_cpu`: it must have CPU kernels.
+flashwright_status check_dtype(const flashwright_tensor &tensor, const char *name, bool on_cpu) {
     const int dtype = raw_value(tensor.dtype);
-    if (dtype == FLASHWRIGHT_F32 || dtype == FLASHWRIGHT_F64) return ok_status();
-    return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "%s: expected dtype f32 or f64, got %s (%d)", name,
-                       dtype_name(dtype), dtype);
+    const Dtype *row = find_dtype(dtype);
+    if (row != nullptr && (row->on_cpu || !on_cpu)) return ok_status();
+    char expected[64] = "";
+    for (const Dtype &each : kDtypes) {
+        if (each.on_cpu) append(expected, sizeof expected, "%s%s", expected[0] == '\0' ? "" : " or ", each.name);
+    }
+    return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "%s: expected dtype %s, got %s", name, expected,
+                       DtypeText(dtype).text());
 }
-
-// Of what is computed: softmax_lse, slopes, scale, soft cap.
-flashwright_dtype computed_dtype(flashwright_dtype dtype) { return dtype == FLASHWRIGHT_F16 ? FLASHWRIGHT_F32 : dtype; }
 
 struct ExpectedExtent {
     const StridedTensor &view;
@@ -129,22 +131,27 @@ flashwright_status check_overlap(std::initializer_list<Output> outputs,
     return ok_status();
 }
 
-// Whether the value keeps its meaning in the element type: finite.
-bool representable(double value, flashwright_dtype dtype) {
-    const double largest = dtype == FLASHWRIGHT_F32 ? double{FLT_MAX} : DBL_MAX;
-    return std::fabs(value) <= largest;
+// The largest finite and the smallest positive normal number of a type that kernels compute in.
+struct Limits {
+    double smallest, largest;
+};
+Limits limits_of(flashwright_dtype dtype) {
+    return dispatch_cpu_dtype(dtype, [](auto value) {
+        using Values = std::numeric_limits<decltype(value)>;
+        return Limits{static_cast<double>(Values::min()), static_cast<double>(Values::max())};
+    });
 }
 
 flashwright_status check_scalars(const flashwright_score_options &score, ForwardProblem *problem) {
-    const flashwright_dtype dtype = computed_dtype(problem->dtype);
+    const flashwright_dtype dtype = accumulation_dtype(problem->dtype);
+    const Limits limits = limits_of(dtype);
     const double scale =
         score.softmax_scale != nullptr ? *score.softmax_scale : 1.0 / std::sqrt(static_cast<double>(problem->head_dim));
-    if (!representable(scale, dtype)) {
+    if (!(std::fabs(scale) <= limits.largest)) {
         return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "softmax_scale: expected a value that is finite in %s, got %g",
                            dtype_name(dtype), scale);
     }
-    const double smallest = dtype == FLASHWRIGHT_F32 ? double{FLT_MIN} : DBL_MIN;
-    const bool softcap_fits = score.softcap >= smallest && representable(score.softcap, dtype);
+    const bool softcap_fits = score.softcap >= limits.smallest && score.softcap <= limits.largest;
     if (score.softcap != 0.0 && !softcap_fits) {
         return make_status(FLASHWRIGHT_INVALID_ARGUMENT,
                            "softcap: expected 0 (none) or a positive value that is finite and normal in %s, got %g",
@@ -162,11 +169,11 @@ flashwright_status check_position(const flashwright_score_options &score, Forwar
     }
     if (align < FLASHWRIGHT_ALIGN_DEFAULT || align > FLASHWRIGHT_ALIGN_BOTTOM_RIGHT) {
         return make_status(FLASHWRIGHT_INVALID_ARGUMENT,
-                           "align: expected default (0), top_left (1) or bottom_right (2), got %d", align);
+                           "align: expected default, top-left or bottom-right, got the unknown value %d", align);
     }
     if (score.diagonal != nullptr && align != FLASHWRIGHT_ALIGN_DEFAULT) {
-        return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "align: expected default (0) when diagonal is given, got %s",
-                           align == FLASHWRIGHT_ALIGN_TOP_LEFT ? "top_left (1)" : "bottom_right (2)");
+        return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "align: expected default, since diagonal is given, got %s",
+                           align == FLASHWRIGHT_ALIGN_TOP_LEFT ? "top-left" : "bottom-right");
     }
     for (const auto &[name, value] :
          {std::pair{"window_left", score.window_left}, {"window_right", score.window_right}}) {
@@ -227,7 +234,7 @@ flashwright_status check_optional_tensors(const flashwright_score_options &score
     }
     if (!failed(status) && score.alibi_slopes != nullptr) {
         StridedTensor &slopes = problem->alibi_slopes;
-        status = normalise(*score.alibi_slopes, "alibi_slopes", kPerHeadForm, computed_dtype(problem->dtype),
+        status = normalise(*score.alibi_slopes, "alibi_slopes", kPerHeadForm, accumulation_dtype(problem->dtype),
                            check_memory, &slopes);
         if (!failed(status)) status = check_extents({{slopes, kHead, "num_heads", problem->heads, "q"}});
     }
@@ -297,7 +304,7 @@ flashwright_status check_all_rows(std::initializer_list<const StridedTensor *> v
 // What forward and backward have in common: all but how the tensors may overlap.
 flashwright_status check_attention(const flashwright_forward_args &args, bool with_lse, bool check_memory,
                                    ForwardProblem *problem) {
-    flashwright_status status = raw_value(args.q.dtype) == FLASHWRIGHT_F16 ? ok_status() : check_dtype(args.q, "q");
+    flashwright_status status = check_dtype(args.q, "q", false);
     if (failed(status)) return status;
     problem->dtype = args.q.dtype;
     status = normalise_all({{&args.q, "q", kMatrixForm, &problem->q},
@@ -306,7 +313,7 @@ flashwright_status check_attention(const flashwright_forward_args &args, bool wi
                             {&args.out, "out", kMatrixForm, &problem->out}},
                            problem->dtype, check_memory);
     if (!failed(status) && with_lse) {
-        status = normalise(args.softmax_lse, "softmax_lse", kRowForm, computed_dtype(problem->dtype), check_memory,
+        status = normalise(args.softmax_lse, "softmax_lse", kRowForm, accumulation_dtype(problem->dtype), check_memory,
                            &problem->lse);
     }
     if (!failed(status)) status = check_forward_shapes(problem);
@@ -383,7 +390,7 @@ flashwright_status validate_backward(const flashwright_backward_args *args, bool
 
 flashwright_status validate_merge(const flashwright_merge_args *args, MergeProblem *problem) {
     flashwright_status status = check_args_pointer(args);
-    if (!failed(status)) status = check_dtype(args->out_a, "out_a");
+    if (!failed(status)) status = check_dtype(args->out_a, "out_a", true);
     if (failed(status)) return status;
     MergeProblem &p = *problem;
     p.dtype = args->out_a.dtype;
@@ -415,7 +422,7 @@ flashwright_status validate_merge(const flashwright_merge_args *args, MergeProbl
 
 flashwright_status validate_step(const flashwright_step_args *args, StepProblem *problem) {
     flashwright_status status = check_args_pointer(args);
-    if (!failed(status)) status = check_dtype(args->acc, "acc");
+    if (!failed(status)) status = check_dtype(args->acc, "acc", true);
     if (failed(status)) return status;
     StepProblem &p = *problem;
     p.dtype = args->acc.dtype;

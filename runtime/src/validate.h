@@ -10,7 +10,7 @@
 namespace flashwright {
 
 struct ForwardProblem {
-    flashwright_dtype dtype = FLASHWRIGHT_F32;  // f16 too, of which no CPU kernel is
+    flashwright_dtype dtype = FLASHWRIGHT_F32;  // any of kDtypes, also one without CPU kernels
     std::int64_t batch = 0, heads = 0, heads_kv = 0, seqlen_q = 0, seqlen_k = 0, head_dim = 0, head_dim_v = 0;
     StridedTensor q, k, v, out, lse, bias, mask, key_lengths, alibi_slopes;  // the last five may be absent
     double softmax_scale = 1.0, softcap = 0.0;
