@@ -1,12 +1,15 @@
 #include "attention_options.h"
 
+#include "kernels/dtype.h"
 #include "measure/machine_info.h"
 #include "validators.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <limits>
 #include <stdexcept>
+#include <vector>
 
 namespace flashwright {
 
@@ -41,6 +44,12 @@ void add_score_options(CLI::App &command, AttentionOptions &options) {
 }
 
 CLI::Option *add_execution_options(CLI::App &command, AttentionOptions &options) {
+    std::vector<std::string> dtypes;
+    for (const Dtype &dtype : kDtypes) {
+        if (dtype.on_cpu) {
+            dtypes.push_back(dtype.name);
+        }
+    }
     CLI::Option *kernel = command.add_option("--kernel", options.kernel, "Force this kernel (see flashwright info)")
                               ->check(not_empty())
                               ->type_name("NAME");
@@ -56,8 +65,8 @@ CLI::Option *add_execution_options(CLI::App &command, AttentionOptions &options)
         ->check(CLI::IsMember({"cpu", "opencl", "cuda"}).description(""))
         ->type_name("cpu|opencl|cuda");
     command.add_option("--dtype", options.dtype, "Fail unless the tensors have this type")
-        ->check(CLI::IsMember({"f32", "f64"}).description(""))
-        ->type_name("f32|f64");
+        ->check(CLI::IsMember(dtypes).description(""))
+        ->type_name(fmt::format("{}", fmt::join(dtypes, "|")));
     command.add_flag("--verify", options.verify,
                      "Compare with reference attention in double; fail if an error is above the tolerance");
     return kernel;
@@ -92,8 +101,7 @@ flashwright_execution execution_options(const AttentionOptions &options) {
 
 void check_options(const AttentionOptions &options, flashwright_dtype dtype) {
     if (!options.dtype.empty() && options.dtype != dtype_name(dtype)) {
-        throw std::runtime_error(
-            fmt::format("q: expected {} as --dtype says, got {}", options.dtype, dtype_name(dtype)));
+        throw std::runtime_error(fmt::format("q: expected {} (--dtype), got {}", options.dtype, dtype_name(dtype)));
     }
 }
 

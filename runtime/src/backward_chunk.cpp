@@ -9,14 +9,14 @@
 namespace flashwright {
 
 template <typename T>
-GradientChunk<T>::GradientChunk(const BackwardProblem &problem, const Kernel &kernel, const GradientSizes &sizes,
-                                const GradientState &state, std::int64_t strand, std::int64_t chunk, Scratch &scratch)
+BackwardChunk<T>::BackwardChunk(const BackwardProblem &problem, const Kernel &kernel, const BackwardSizes &sizes,
+                                const BackwardState &state, std::int64_t chain, std::int64_t chunk, Scratch &scratch)
     : problem_(problem),
       forward_(problem.forward),
       kernel_(kernel),
       sizes_(sizes),
       state_(state),
-      strand_(strand),
+      chain_(chain),
       chunk_(chunk),
       key_begin_(chunk * sizes.block_k),
       key_capacity_end_(std::min(forward_.seqlen_k, key_begin_ + sizes.block_k)),
@@ -41,11 +41,11 @@ GradientChunk<T>::GradientChunk(const BackwardProblem &problem, const Kernel &ke
 }
 
 template <typename T>
-void GradientChunk<T>::run() {
+void BackwardChunk<T>::run() {
     if (problem_.dbias.given) zero_dbias();
     const std::int64_t group = forward_.heads / forward_.heads_kv;
-    for (std::int64_t n = 0; n < sizes_.strand_heads; ++n) {
-        const std::int64_t index = strand_ * sizes_.strand_heads + n;
+    for (std::int64_t n = 0; n < sizes_.chain_heads; ++n) {
+        const std::int64_t index = chain_ * sizes_.chain_heads + n;
         KeyHead head{};
         head.batch = index / forward_.heads_kv;
         head.head = index % forward_.heads_kv;
@@ -60,44 +60,44 @@ void GradientChunk<T>::run() {
 }
 
 template <typename T>
-void GradientChunk<T>::run_head(KeyHead &head, std::int64_t first_position) {
+void BackwardChunk<T>::run_head(KeyHead &head, std::int64_t first_position) {
     const std::int64_t group = forward_.heads / forward_.heads_kv;
     std::int64_t position = first_position;
     for (std::int64_t g = 0; g < group; ++g) {
         for (std::int64_t block = 0; block < sizes_.blocks; ++block, ++position) {
             const std::int64_t query_head = head.head * group + g;
-            state_.wait_for_turn(strand_, chunk_, position);
+            state_.wait_for_turn(chain_, chunk_, position);
             if (chunk_ == 0) prepare_block(head.batch, query_head, block);
             run_block(head, query_head, block);
-            state_.passed(strand_, chunk_, position);
+            state_.passed(chain_, chunk_, position);
         }
     }
     store_keys(head);
 }
 
 template <typename T>
-void GradientChunk<T>::run_block(KeyHead &head, std::int64_t query_head, std::int64_t block) {
+void BackwardChunk<T>::run_block(KeyHead &head, std::int64_t query_head, std::int64_t block) {
     const std::int64_t row = block * sizes_.block_q, row_end = std::min(row + sizes_.block_q, forward_.seqlen_q);
     const auto tile_of = [&](std::int64_t begin, std::int64_t end) {
-        return plan_gradient_tile(head.keys, begin, end, sizes_.tile_q, key_begin_, head.key_end, sizes_.width);
+        return plan_backward_tile(head.keys, begin, end, sizes_.tile_q, key_begin_, head.key_end, sizes_.width);
     };
-    const GradientTileRange whole = tile_of(row, row_end);
+    const BackwardTile whole = tile_of(row, row_end);
     if (whole.empty()) return;
     if (!head.packed) pack(head);
     if (!whole.cut) {
         run_tile(head, query_head, whole);
         return;
     }
-    // Where an edge of what is seen runs through the tile, fewer rows at once have fewer hidden pairs.
+    // The tile is partly masked by position: with fewer rows at once, fewer masked pairs are computed.
     for (std::int64_t begin = whole.row_begin; begin < whole.row_end; begin += sizes_.edge_rows) {
-        const GradientTileRange part = tile_of(begin, std::min(begin + sizes_.edge_rows, whole.row_end));
+        const BackwardTile part = tile_of(begin, std::min(begin + sizes_.edge_rows, whole.row_end));
         if (!part.empty()) run_tile(head, query_head, part);
     }
 }
 
-// What every chunk needs of the rows: their lse, delta, and a dQ to add to.
+// Sets what every chunk needs of the rows: lse, delta, and a dQ of 0 to add to.
 template <typename T>
-void GradientChunk<T>::prepare_block(std::int64_t batch, std::int64_t head, std::int64_t block) {
+void BackwardChunk<T>::prepare_block(std::int64_t batch, std::int64_t head, std::int64_t block) {
     const HeadMatrix<T> q(forward_.q, batch, head), out(forward_.out, batch, head), dout(problem_.dout, batch, head),
         dq(problem_.dq, batch, head);
     const std::int64_t begin = block * sizes_.block_q, end = std::min(begin + sizes_.block_q, forward_.seqlen_q);
@@ -118,7 +118,7 @@ void GradientChunk<T>::prepare_block(std::int64_t batch, std::int64_t head, std:
 }
 
 template <typename T>
-void GradientChunk<T>::pack(KeyHead &head) {
+void BackwardChunk<T>::pack(KeyHead &head) {
     const HeadMatrix<T> k(forward_.k, head.batch, head.head), v(forward_.v, head.batch, head.head);
     const std::int64_t keys = head.key_end - key_begin_;
     copy_padded(k, key_begin_, keys, sizes_.block_k, sizes_.head_dim, k_);
@@ -131,7 +131,7 @@ void GradientChunk<T>::pack(KeyHead &head) {
 }
 
 template <typename T>
-void GradientChunk<T>::store_keys(const KeyHead &head) {
+void BackwardChunk<T>::store_keys(const KeyHead &head) {
     const HeadMatrix<T> dk(problem_.dk, head.batch, head.head), dv(problem_.dv, head.batch, head.head);
     const std::int64_t end = head.packed ? head.key_end : key_begin_;
     store(dk_, sizes_.head_dim, static_cast<Sum>(forward_.softmax_scale), end - key_begin_, dk, key_begin_);
@@ -141,7 +141,7 @@ void GradientChunk<T>::store_keys(const KeyHead &head) {
 }
 
 template <typename T>
-void GradientChunk<T>::run_tile(KeyHead &head, std::int64_t query_head, const GradientTileRange &tile) {
+void BackwardChunk<T>::run_tile(KeyHead &head, std::int64_t query_head, const BackwardTile &tile) {
     const std::int64_t row_tiles = (tile.row_end - tile.row_begin + sizes_.tile_q - 1) / sizes_.tile_q;
     const std::int64_t key_tiles = (tile.key_end - tile.key_begin + sizes_.width - 1) / sizes_.width;
     const std::int64_t rows = row_tiles * sizes_.tile_q, keys = key_tiles * sizes_.width;
@@ -172,15 +172,15 @@ void GradientChunk<T>::run_tile(KeyHead &head, std::int64_t query_head, const Gr
     }
     const std::int64_t row_count = tile.row_end - tile.row_begin, key_count = tile.key_end - tile.key_begin;
     const bool finite = head.finite && state_.finite(head.batch, query_head, tile.row_begin / sizes_.block_q);
-    const bool interior = !tile.masked && (finite || (row_count == rows && key_count == keys));
+    const bool unmasked = !tile.masked && (finite || (row_count == rows && key_count == keys));
     const auto narrow = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
-    // Kernels are built without assertions and their memory is reserved: they have no failure to report.
+    // Kernels have no assertions and their memory is reserved, so they cannot fail.
     kernel_.backward(&scratch_, q.get(), dout.get(), k.get(), kt.get(), vt.get(), lse.get(), delta.get(), bias.get(),
                      mask.get(), forward_.softmax_scale, forward_.softcap, alibi_slope(query_head),
                      tile.diagonal_offset, tile.lo_offset, tile.hi_offset, narrow(row_count), narrow(key_count),
                      narrow(row_tiles), narrow(key_tiles), narrow(sizes_.head_dim / sizes_.width),
-                     narrow(sizes_.head_dim_v / sizes_.width), interior ? 1 : 0, !interior && finite ? 1 : 0,
-                     !interior && !finite ? 1 : 0, dq.get(), dk.get(), dv.get(), dbias.get());
+                     narrow(sizes_.head_dim_v / sizes_.width), unmasked ? 1 : 0, !unmasked && finite ? 1 : 0,
+                     !unmasked && !finite ? 1 : 0, dq.get(), dk.get(), dv.get(), dbias.get());
     if (!dq_in_place) {
         add(dq_, sizes_.head_dim, row_count, HeadMatrix<T>(problem_.dq, head.batch, query_head), tile.row_begin);
     }
@@ -188,15 +188,15 @@ void GradientChunk<T>::run_tile(KeyHead &head, std::int64_t query_head, const Gr
 }
 
 template <typename T>
-bool GradientChunk<T>::usable_in_place(const StridedTensor &view, std::int64_t padded_channels,
-                                       const GradientTileRange &tile) const {
+bool BackwardChunk<T>::usable_in_place(const StridedTensor &view, std::int64_t padded_channels,
+                                       const BackwardTile &tile) const {
     return view.strides[kChannel] == 1 && view.shape[kChannel] == padded_channels &&
            (tile.row_end - tile.row_begin) % sizes_.tile_q == 0;
 }
 
 template <typename T>
-void GradientChunk<T>::set_queries(TileBuffer *buffer, const StridedTensor &view, std::int64_t batch, std::int64_t head,
-                                   const GradientTileRange &tile, std::int64_t padded_channels, T *copy) const {
+void BackwardChunk<T>::set_queries(TileBuffer *buffer, const StridedTensor &view, std::int64_t batch, std::int64_t head,
+                                   const BackwardTile &tile, std::int64_t padded_channels, T *copy) const {
     const std::int64_t rows = tile.row_end - tile.row_begin;
     if (usable_in_place(view, padded_channels, tile)) {
         buffer->set_matrix(view, batch, head);
@@ -208,11 +208,11 @@ void GradientChunk<T>::set_queries(TileBuffer *buffer, const StridedTensor &view
     buffer->set_memory(copy, view.dtype, padded_channels, padded_rows, padded_channels);
 }
 
-// Bias or mask of the tile; `neutral` where there is none.
+// Bias or mask of the tile; `neutral` if the call has none.
 template <typename T>
 template <typename E>
-void GradientChunk<T>::set_pairs(TileBuffer *buffer, const StridedTensor &view, std::int64_t batch, std::int64_t head,
-                                 const GradientTileRange &tile, E neutral, E *copy) const {
+void BackwardChunk<T>::set_pairs(TileBuffer *buffer, const StridedTensor &view, std::int64_t batch, std::int64_t head,
+                                 const BackwardTile &tile, E neutral, E *copy) const {
     const flashwright_dtype dtype = sizeof(E) == 1 ? FLASHWRIGHT_BOOL : forward_.dtype;
     const auto round_up = [](std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; };
     const std::int64_t rows = tile.row_end - tile.row_begin, padded_rows = round_up(rows, sizes_.tile_q);
@@ -239,13 +239,13 @@ void GradientChunk<T>::set_pairs(TileBuffer *buffer, const StridedTensor &view, 
 }
 
 template <typename T>
-void GradientChunk<T>::zero_dbias() {
+void BackwardChunk<T>::zero_dbias() {
     const StridedTensor &dbias = problem_.dbias;
-    // With several strands, dbias has a head for every query head.
+    // With several chains, dbias has a head for every query head.
     const std::int64_t group = forward_.heads / forward_.heads_kv;
     for (std::int64_t b = 0; b < dbias.shape[kBatch]; ++b) {
         for (std::int64_t h = 0; h < dbias.shape[kHead]; ++h) {
-            if (sizes_.strands > 1 && b * forward_.heads_kv + h / group != strand_) continue;
+            if (sizes_.chains > 1 && b * forward_.heads_kv + h / group != chain_) continue;
             for (std::int64_t i = 0; i < dbias.shape[kRow]; ++i) {
                 T *row = reinterpret_cast<T *>(dbias.at(b, h, i));
                 for (std::int64_t j = key_begin_; j < key_capacity_end_; ++j) row[j * dbias.strides[kChannel]] = T{0};
@@ -255,14 +255,14 @@ void GradientChunk<T>::zero_dbias() {
 }
 
 template <typename T>
-void GradientChunk<T>::add_dbias(std::int64_t batch, std::int64_t head, const GradientTileRange &tile) {
+void BackwardChunk<T>::add_dbias(std::int64_t batch, std::int64_t head, const BackwardTile &tile) {
     const StridedTensor &dbias = problem_.dbias;
     const bool every_row = dbias.shape[kRow] != 1;
     const std::int64_t b = dbias.shape[kBatch] == 1 ? 0 : batch, h = dbias.shape[kHead] == 1 ? 0 : head;
     const std::int64_t stride = dbias.strides[kChannel], rows = tile.row_end - tile.row_begin;
     const std::int64_t keys = tile.key_end - tile.key_begin;
     if (!every_row) {
-        // The tile's rows among themselves first, which keeps the sum short.
+        // Adding the rows of the tile to each other first is more accurate than adding each to dbias.
         for (std::int64_t i = 1; i < rows; ++i) {
             for (std::int64_t j = 0; j < keys; ++j) dbias_[j] += dbias_[i * sizes_.block_k + j];
         }
@@ -275,12 +275,12 @@ void GradientChunk<T>::add_dbias(std::int64_t batch, std::int64_t head, const Gr
 }
 
 template <typename T>
-double GradientChunk<T>::alibi_slope(std::int64_t head) const {
+double BackwardChunk<T>::alibi_slope(std::int64_t head) const {
     if (!forward_.alibi_slopes.given) return 0.0;
     return static_cast<double>(*reinterpret_cast<const Sum *>(forward_.alibi_slopes.at(0, head, 0)));
 }
 
-template class GradientChunk<float>;
-template class GradientChunk<double>;
+template class BackwardChunk<float>;
+template class BackwardChunk<double>;
 
 }  // namespace flashwright

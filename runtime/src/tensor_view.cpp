@@ -10,7 +10,7 @@
 namespace flashwright {
 namespace {
 
-// No address space is larger; sums of a few spans then stay far from overflow.
+// No address space is larger, and sums of a few spans do not overflow.
 constexpr std::int64_t kMaxSpanBytes = std::int64_t{1} << 60;
 
 // Whether the view's first and last byte lie in the address space.
@@ -58,7 +58,7 @@ DtypeText::DtypeText(int dtype) {
     }
 }
 
-std::int64_t StridedTensor::reach(std::int64_t rows) const {
+std::int64_t StridedTensor::span(std::int64_t rows) const {
     if (empty() || rows == 0) return 0;
     const auto distance = [](std::int64_t count, std::int64_t stride) {
         return (count - 1) * (stride < 0 ? -stride : stride);

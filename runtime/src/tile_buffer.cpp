@@ -13,7 +13,7 @@ halide_type_t halide_type(flashwright_dtype dtype) {
     return dtype == FLASHWRIGHT_I32 ? halide_type_t{halide_type_int, 32} : halide_type_t{halide_type_uint, 8};
 }
 
-// Extents and strides were checked to fit by check_reach; an axis that is not walked has an extent of at most 1.
+// check_int32_span has checked that extents and strides fit. An axis without a checked stride has extent 1 or 0.
 halide_dimension_t dimension(std::int64_t extent, std::int64_t stride) {
     return {0, static_cast<std::int32_t>(extent), static_cast<std::int32_t>(stride)};
 }

@@ -16,10 +16,10 @@ namespace flashwright {
 namespace {
 
 constexpr std::int64_t kMaxLength = kFarOffset;
-// A tile of rows times this many channels still has 32-bit indices.
+// A tile of rows with this many channels still has 32-bit indices.
 constexpr std::int64_t kMaxHeadDim = std::int64_t{1} << 24;
 
-// One tensor argument: where it comes from, what it must be, where it goes.
+// One tensor argument: the given tensor, the form it must have, and the view to fill in.
 struct TensorArgument {
     const flashwright_tensor *tensor;
     const char *name;
@@ -60,7 +60,7 @@ struct ExpectedExtent {
     Axis axis;
     const char *axis_name;
     std::int64_t expected;
-    const char *source;  // the argument that says so
+    const char *source;  // the argument that determines it
 };
 
 flashwright_status check_extents(std::initializer_list<ExpectedExtent> extents) {
@@ -113,7 +113,8 @@ flashwright_status check_overlap(std::initializer_list<Output> outputs,
         if (!view.given) continue;
         if (!distinct_elements(view)) {
             return make_status(FLASHWRIGHT_INVALID_ARGUMENT,
-                               "%s: expected strides that keep its elements apart, got overlapping ones", view.name);
+                               "%s: expected strides with distinct elements, got strides with which elements overlap",
+                               view.name);
         }
         const StridedTensor *other = nullptr;
         for (const StridedTensor *input : inputs) {
@@ -124,7 +125,7 @@ flashwright_status check_overlap(std::initializer_list<Output> outputs,
         }
         if (other != nullptr) {
             return make_status(FLASHWRIGHT_INVALID_ARGUMENT,
-                               "%s: expected memory apart from %s, got memory that overlaps it", view.name,
+                               "%s: expected memory that does not overlap %s, got memory that does", view.name,
                                other->name);
         }
     }
@@ -204,7 +205,7 @@ flashwright_status check_key_lengths(const ForwardProblem &problem) {
     return ok_status();
 }
 
-// Bias and mask: each axis but the keys may be 1 and is then repeated.
+// Bias and mask: every axis except the keys may have extent 1, which is broadcast.
 flashwright_status check_broadcast(const StridedTensor &view, const ForwardProblem &problem) {
     const struct {
         Axis axis;
@@ -246,7 +247,7 @@ flashwright_status check_optional_tensors(const flashwright_score_options &score
     return status;
 }
 
-// ALiBi's distances are 32-bit numbers in the kernels.
+// Kernels compute the distances of ALiBi with 32 bits.
 flashwright_status check_alibi_distance(const ForwardProblem &problem) {
     if (!problem.alibi_slopes.given || problem.bottom_right) return ok_status();
     if (problem.diagonal >= -kFarOffset && problem.diagonal <= kFarOffset - problem.seqlen_q) return ok_status();
@@ -301,7 +302,7 @@ flashwright_status check_all_rows(std::initializer_list<const StridedTensor *> v
     return ok_status();
 }
 
-// What forward and backward have in common: all but how the tensors may overlap.
+// The checks that forward and backward share: all except overlaps.
 flashwright_status check_attention(const flashwright_forward_args &args, bool with_lse, bool check_memory,
                                    ForwardProblem *problem) {
     flashwright_status status = check_dtype(args.q, "q", false);
@@ -324,7 +325,7 @@ flashwright_status check_attention(const flashwright_forward_args &args, bool wi
     return status;
 }
 
-// A gradient has the shape of what it is the gradient of.
+// A gradient has the shape of its tensor.
 flashwright_status check_same_shape(const StridedTensor &view, const StridedTensor &like, const char *channels,
                                     bool of_queries) {
     return check_extents({{view, kBatch, "batch", like.shape[kBatch], like.name},
@@ -335,7 +336,8 @@ flashwright_status check_same_shape(const StridedTensor &view, const StridedTens
 
 flashwright_status check_dbias(const flashwright_backward_args &args, bool check_memory, BackwardProblem *problem) {
     const ForwardProblem &p = problem->forward;
-    if (!p.bias.given) return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "dbias: expected none without a bias, got one");
+    if (!p.bias.given)
+        return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "dbias: expected none since no bias is given, got one");
     const flashwright_status status =
         normalise(args.dbias, "dbias", kBroadcastForm, p.dtype, check_memory, &problem->dbias);
     return failed(status) ? status : check_same_shape(problem->dbias, p.bias, "seqlen_k", true);
@@ -460,12 +462,12 @@ flashwright_status validate_step(const flashwright_step_args *args, StepProblem 
     return status;
 }
 
-flashwright_status check_reach(const StridedTensor &view, std::int64_t rows) {
-    const std::int64_t reach = view.reach(rows);
-    if (reach <= std::numeric_limits<std::int32_t>::max()) return ok_status();
+flashwright_status check_int32_span(const StridedTensor &view, std::int64_t rows) {
+    const std::int64_t span = view.span(rows);
+    if (span <= std::numeric_limits<std::int32_t>::max()) return ok_status();
     return make_status(FLASHWRIGHT_UNSUPPORTED,
                        "%s: expected %" PRId64 " rows of a head to span less than 2^31 elements, got %" PRId64,
-                       view.name, rows, reach);
+                       view.name, rows, span);
 }
 
 }  // namespace flashwright
