@@ -1,7 +1,6 @@
 #include "attention_options.h"
 
 #include "kernels/dtype.h"
-#include "measure/machine_info.h"
 #include "validators.h"
 
 #include <fmt/format.h>

@@ -102,11 +102,13 @@ typedef struct flashwright_score_options {
 
 /** How a call runs. Zero-initialised members are the defaults. */
 typedef struct flashwright_execution {
-    int32_t threads;    /**< At most 1024; 0: flashwright_default_threads(). */
-    const char *isa;    /**< Forces an instruction set by name (see flashwright_isa). NULL: the best usable one, at most
-                           the one    in the environment variable FLASHWRIGHT_ISA. */
-    const char *kernel; /**< Forces a kernel by name (see flashwright_kernel). NULL: the one in the environment variable
-                             FLASHWRIGHT_KERNEL, or else chosen by shape. */
+    int32_t threads; /**< At most 1024; 0: flashwright_default_threads(). */
+    /** Forces an instruction set by name (see flashwright_isa). NULL: the best usable one, at most FLASHWRIGHT_ISA if
+     * that environment variable is set. */
+    const char *isa;
+    /** Forces a kernel by name (see flashwright_kernel). NULL: the one in the environment variable FLASHWRIGHT_KERNEL,
+     * or else chosen by shape. */
+    const char *kernel;
     /**
      * N >= 1, at most 2^24, forces blocks of N keys and the generic kernel; `kernel` must then be NULL. 0: the kernel's
      * own block size. Only forward uses it; other calls only check it.
