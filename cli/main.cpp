@@ -84,6 +84,7 @@ int main(int argc, char **argv) {
     if (std::fflush(stdout) != 0 && code == 0) {
         code = flashwright::fail(fmt::format("standard output: {}", std::strerror(errno)).c_str());
     }
-    if (std::ferror(stdout) != 0 && code == 0) code = flashwright::fail("standard output: could not be written completely");
+    if (std::ferror(stdout) != 0 && code == 0)
+        code = flashwright::fail("standard output: could not be written completely");
     return code;
 }
