@@ -1,6 +1,6 @@
 #include "attention_options.h"
 
-#include "kernels/dtype.h"
+#include "kernels/dtype_dispatch.h"
 #include "validators.h"
 
 #include <fmt/format.h>
@@ -99,8 +99,9 @@ flashwright_execution execution_options(const AttentionOptions &options) {
 }
 
 void check_options(const AttentionOptions &options, flashwright_dtype dtype) {
-    if (!options.dtype.empty() && options.dtype != dtype_name(dtype)) {
-        throw std::runtime_error(fmt::format("q: expected {} (--dtype), got {}", options.dtype, dtype_name(dtype)));
+    if (!options.dtype.empty() && options.dtype != element_type(dtype).name) {
+        throw std::runtime_error(
+            fmt::format("q: expected {} (--dtype), got {}", options.dtype, element_type(dtype).name));
     }
 }
 

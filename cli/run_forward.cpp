@@ -1,6 +1,7 @@
 #include "attention_options.h"
 #include "commands.h"
 #include "gpu_backend.h"
+#include "kernels/dtype_dispatch.h"
 #include "measure/check_status.h"
 #include "reference/attention_error.h"
 #include "reference/reference_attention.h"
@@ -25,13 +26,13 @@ struct ForwardOptions {
 };
 
 void verify(const flashwright_forward_args &args) {
-    const AttentionError error = attention_error(exact_attention(args), args.out, args.softmax_lse);
-    const double tolerance = attention_tolerance(args.q.dtype);
+    const AttentionError error = attention_error(reference_attention(args), args.out, args.softmax_lse);
+    const double tolerance = forward_tolerance(args.q.dtype);
     fmt::print("largest error of out: {:.2e} of its largest value\n", error.out);
     fmt::print("largest error of lse: {:.2e} of max(1, |lse|)\n", error.softmax_lse);
     if (error.out > tolerance || error.softmax_lse > tolerance) {
         throw std::runtime_error(fmt::format("verification failed: expected errors of at most {:g} for {}", tolerance,
-                                             dtype_name(args.q.dtype)));
+                                             element_type(args.q.dtype).name));
     }
 }
 

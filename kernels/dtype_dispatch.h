@@ -38,6 +38,24 @@ struct AccumulationOf {
     using type = Storage;
 };
 
+// Of a dtype in kDtypes.
+constexpr double forward_tolerance(flashwright_dtype id) { return find_dtype(id)->forward_tolerance; }
+constexpr double gradient_tolerance(flashwright_dtype id) { return find_dtype(id)->gradient_tolerance; }
+
+// Any type of a tensor: those in kDtypes, BOOL of masks, I32 of lengths.
+struct ElementType {
+    const char *name, *npy;
+    int bytes;
+};
+
+constexpr flashwright_dtype kTensorDtypes[] = {FLASHWRIGHT_F32, FLASHWRIGHT_F64, FLASHWRIGHT_F16, FLASHWRIGHT_BOOL,
+                                               FLASHWRIGHT_I32};
+
+constexpr ElementType element_type(flashwright_dtype id) {
+    if (const Dtype *dtype = find_dtype(id)) return {dtype->name, dtype->npy, dtype->bytes};
+    return id == FLASHWRIGHT_BOOL ? ElementType{"bool", "|b1", 1} : ElementType{"i32", "<i4", 4};
+}
+
 // f(T{}) with the C++ type of the elements of a dtype that has CPU kernels. A dtype without a case does not compile
 // under -Wswitch.
 template <typename F>
