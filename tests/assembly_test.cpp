@@ -43,7 +43,7 @@ Listing read_listing(const std::string &path) {
     std::ifstream file(path);
     Listing listing;
     for (std::string line; std::getline(file, line);) {
-        line = line.substr(0, line.find('#'));
+        line.erase(std::min(line.find('#'), line.size()));
         line.erase(line.find_last_not_of(" \t") + 1);
         if (line.empty()) continue;
         if (line[0] != '\t') {

@@ -30,6 +30,8 @@ std::vector<KnownIsa> known_isas() {
     return {{"neon", true}};
 #elif defined(__riscv)
     return {{"rvv", true}};  // tests run only on processors with vectors
+#else
+    return {};
 #endif
 }
 

@@ -12,8 +12,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The running state of a problem, and the scores of its keys.
 struct Steps {
-    explicit Steps(const Problem &problem, Form form = Form::contiguous)
-        : problem(problem), rows{problem.shape.batch, problem.shape.heads, problem.shape.seqlen_q} {
+    explicit Steps(const Problem &of, Form form = Form::contiguous)
+        : problem(of), rows{problem.shape.batch, problem.shape.heads, problem.shape.seqlen_q} {
         std::vector<std::int64_t> of_acc = rows, of_scores = rows;
         of_acc.push_back(problem.shape.head_dim_v), of_scores.push_back(problem.shape.seqlen_k);
         for (int n = 0; n < 2; n++) {

@@ -11,7 +11,7 @@ namespace flashwright::test {
 GradientProblem::GradientProblem(flashwright_dtype dtype, const Shape &s, const Options &options, const Layout &layout,
                                  const GradientLayout &gradients)
     : forward(dtype, s, options, layout) {
-    const auto tensor = [&](std::vector<std::int64_t> shape, Form form) {
+    const auto tensor = [&](const std::vector<std::int64_t> &shape, Form form) {
         const std::vector<std::int64_t> strides = strides_of(form, shape);
         return Tensor(dtype, shape, strides, layout.place);
     };

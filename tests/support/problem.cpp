@@ -106,8 +106,8 @@ std::string coverage_text(const Coverage &c) {
 
 }  // namespace
 
-Problem::Problem(flashwright_dtype dtype, const Shape &shape, const Options &options, const Layout &layout)
-    : dtype(dtype), shape(shape), options(options), layout(layout) {
+Problem::Problem(flashwright_dtype dtype_, const Shape &shape_, const Options &options_, const Layout &layout_)
+    : dtype(dtype_), shape(shape_), options(options_), layout(layout_) {
     const auto &s = shape;
     q = rows_tensor(dtype, {s.batch, s.heads, s.seqlen_q, s.head_dim}, layout.q, layout.place);
     k = rows_tensor(dtype, {s.batch, s.heads_kv, s.seqlen_k, s.head_dim}, layout.k, layout.place);
