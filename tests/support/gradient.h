@@ -28,7 +28,7 @@ struct GradientProblem {
 };
 
 // All written, nothing beside them written, and within gradient_tolerance of the reference.
-::testing::AssertionResult gradients_match(const GradientProblem &problem, const ReferenceGradient &expected);
+::testing::AssertionResult gradients_match(const GradientProblem &problem, const ReferenceGradient &reference);
 
 // Fills out and lse by flashwright_forward, poisons the gradients and calls flashwright_backward.
 flashwright_status run(GradientProblem &problem, const flashwright_execution &execution = {});
