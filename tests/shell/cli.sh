@@ -68,7 +68,7 @@ expect 0 --version
 # results
 expect 0 run forward "${qkv[@]}" --out out.npy --lse lse.npy --verify
 says stdout "largest error"
-says stderr forward_f64_ "q [seqlen_q 2, head_dim 2]" "k [seqlen_k 3, head_dim 2]" "v [seqlen_k 3, head_dim_v 2]"
+says stderr "forward_softcap_alibi_bias_mask_f64_" "_generic: " "q [seqlen_q 2, head_dim 2]" "k [seqlen_k 3, head_dim 2]" "v [seqlen_k 3, head_dim_v 2]"
 values out.npy f8 "${dense_out[@]}"
 values lse.npy f8 1.620621139057 1.620621139057
 for block in 1 2 3 8 100; do
