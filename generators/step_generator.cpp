@@ -10,8 +10,8 @@ namespace flashwright {
 
 using namespace Halide;
 
-// Takes given scores and their values into a softmax state (m, l, unnormalised accumulator). A score of -infinity
-// hides.
+// Updates a softmax state (m, l, unnormalised accumulator) with given scores and their values. A score of -infinity
+// masks its key.
 class StepGenerator : public Generator<StepGenerator> {
  public:
     GeneratorParam<Type> dtype{"dtype", Float(32)};
@@ -42,17 +42,17 @@ class StepGenerator : public Generator<StepGenerator> {
         const Var row = vars.row, j = vars.j, block = vars.block, channel = vars.channel;
         Expr head_dim_v = v.dim(0).extent(), keys = v.dim(1).extent(), at = min(row, m.dim(0).extent() - 1);
         const Expr whole = keys / keys_per_block, rest = keys % keys_per_block;
-        const std::vector<KeyBlocks> segments{{0, keys_per_block, whole},
-                                              {whole * keys_per_block, max(rest, 1), select(rest > 0, 1, 0)}};
+        const std::vector<KeyBlocks> runs{{0, keys_per_block, whole},
+                                          {whole * keys_per_block, max(rest, 1), select(rest > 0, 1, 0)}};
 
         OnlineSoftmax state(row, head_dim_v, {m(at), l(at), [&](Expr c) { return acc(c, at); }});
         std::vector<BlockSoftmax> softmaxes;
-        for (const KeyBlocks &blocks : segments) {
-            Func given("given"), seen("seen");
+        for (const KeyBlocks &blocks : runs) {
+            Func given("given"), unmasked("unmasked");
             given(row, j, block) = scores(blocks.begin(block) + j, at);
-            seen(row, j, block) = !is_negative_infinity(given(row, j, block));
+            unmasked(row, j, block) = !is_negative_infinity(given(row, j, block));
             const std::string name = softmaxes.empty() ? "whole" : "rest";
-            softmaxes.emplace_back(name, vars, blocks, given, seen, [&](Expr key, Expr c) { return v(c, key); });
+            softmaxes.emplace_back(name, vars, blocks, given, unmasked, [&](Expr key, Expr c) { return v(c, key); });
             const BlockSoftmax &softmax = softmaxes.back();
             state.add_blocks("step_" + name, blocks.count, [&](const Expr &b) { return softmax.part(b); });
         }

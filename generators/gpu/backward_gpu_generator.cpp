@@ -81,7 +81,7 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
         const Func first = own_bound("first", kFirst), last = own_bound("last", kLast);
         ScoreTerms tested = chosen_terms();
         tested.push_back(position(first, last));
-        const GradientTile way("block", halide_type_of<float>(), inputs(), tested, !assume_finite, 1);
+        const GradientTile way("block", halide_type_of<float>(), inputs(), tested, assume_finite, 1);
         GradientPass pass{owns_keys(), query_row, key_row, stored(), way, {first, last}, planned_blocks()};
         if (sums.value() == "dbias") {
             give_scores(pass);
@@ -192,7 +192,7 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
     // block: comparisons of whole indices would keep a register for each.
     ScoreTerm position(const Func &first, const Func &last) {
         ScoreTerm term;
-        term.seen = [=](const ScoreIndex &at) {
+        term.unmasked = [=](const ScoreIndex &at) {
             const Expr mine = owns_keys() ? at.key : at.row, other = owns_keys() ? at.row : at.key;
             return other >= first(mine, section) && other <= last(mine, section);
         };
@@ -227,8 +227,8 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
                     return f(score, among_all(at));
                 };
             }
-            if (term.seen) {
-                term.seen = [=, f = term.seen](const ScoreIndex &at) { return f(among_all(at)); };
+            if (term.unmasked) {
+                term.unmasked = [=, f = term.unmasked](const ScoreIndex &at) { return f(among_all(at)); };
             }
         }
         return chosen;
