@@ -3,6 +3,7 @@
 #include "riscv_vectors.h"
 #include "schedules/cpu_backward.h"
 #include "scratch_memory.h"
+#include "type_parameters.h"
 
 #include <Halide.h>
 
@@ -15,7 +16,7 @@ using namespace Halide;
 // | row]; all have stride 1 on their first axis and are padded to whole register tiles.
 class BackwardGenerator : public Generator<BackwardGenerator> {
  public:
-    GeneratorParam<Type> dtype{"dtype", Float(32)};
+    TypeParameters types;
     // Score terms besides scale and position: any of softcap, alibi, bias, mask, joined by '+'.
     GeneratorParam<std::string> terms{"terms", ""};
     GeneratorParam<int> width{"width", 32}, tile_q{"tile_q", 8}, tile_k{"tile_k", 8};
@@ -41,29 +42,30 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
 
     void configure() {
         for (auto *buffer : {&q, &dout, &k, &kt, &vt, &bias}) {
-            buffer->set_type(dtype);
+            buffer->set_type(buffer_type(numbers().storage));
         }
         for (auto *buffer : {&lse, &delta}) {
-            buffer->set_type(dtype);
+            buffer->set_type(numbers().accumulation);
         }
+        // The calls of many tiles add to these; rounding each time would lose precision.
         for (auto *buffer : {&dq, &dk, &dv, &dbias}) {
-            buffer->set_type(dtype);
+            buffer->set_type(numbers().accumulation);
         }
     }
 
     void generate() {
-        const Type type = dtype;
+        const Type type = numbers().accumulation;
         const int lanes = natural_vector_size(type);
         CpuSimdTiles tiles{};
         tiles.width = width;
         tiles.tile_q = tile_q;
         tiles.tile_k = tile_k;
         GradientInputs in;
-        in.q = [&](const Expr &d, const Expr &i) { return q(d, i); };
-        in.dout = [&](const Expr &c, const Expr &i) { return dout(c, i); };
-        in.k = [&](const Expr &d, const Expr &j) { return k(d, j); };
-        in.kt = [&](const Expr &j, const Expr &d) { return kt(j, d); };
-        in.vt = [&](const Expr &j, const Expr &c) { return vt(j, c); };
+        in.q = [&](const Expr &d, const Expr &i) { return loaded(q, d, i); };
+        in.dout = [&](const Expr &c, const Expr &i) { return loaded(dout, c, i); };
+        in.k = [&](const Expr &d, const Expr &j) { return loaded(k, d, j); };
+        in.kt = [&](const Expr &j, const Expr &d) { return loaded(kt, j, d); };
+        in.vt = [&](const Expr &j, const Expr &c) { return loaded(vt, j, c); };
         in.lse = [&](const Expr &i) { return lse(i); };
         in.delta = [&](const Expr &i) { return delta(i); };
         in.scale = cast(type, softmax_scale);
@@ -114,14 +116,21 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
  private:
     Var channel{"channel"}, row{"row"}, key{"key"};
 
+    NumberTypes numbers() const { return types.chosen(get_target()); }
+
+    Expr loaded(const Input<Buffer<void, 2>> &buffer, const Expr &x, const Expr &y) const {
+        return from_storage(buffer(x, y), numbers());
+    }
+
     ScoreTerms chosen_terms() {
-        const Type type = dtype;
-        return named_terms(terms, "by_row",
-                           {cast(type, softcap),
-                            cast(type, alibi_slope),
-                            diagonal_offset,
-                            {[=](const Expr &row, const Expr &key) { return bias(key, row); }, bias.dim(1).stride()},
-                            {[=](const Expr &row, const Expr &key) { return mask(key, row); }, mask.dim(1).stride()}});
+        const Type type = numbers().accumulation;
+        return named_terms(
+            terms, "by_row",
+            {cast(type, softcap),
+             cast(type, alibi_slope),
+             diagonal_offset,
+             {[=](const Expr &row, const Expr &key) { return loaded(bias, key, row); }, bias.dim(1).stride()},
+             {[=](const Expr &row, const Expr &key) { return mask(key, row); }, mask.dim(1).stride()}});
     }
 
     // The runtime hands over views that start at 0.

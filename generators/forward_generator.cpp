@@ -4,6 +4,7 @@
 #include "schedules/cpu_decode.h"
 #include "schedules/cpu_rows.h"
 #include "scratch_memory.h"
+#include "type_parameters.h"
 
 #include <Halide.h>
 
@@ -14,7 +15,7 @@ using namespace Halide;
 // Attention forward for one tile of query rows of one head. Buffers are [channel, row | key], bias and mask [key, row].
 class ForwardGenerator : public Generator<ForwardGenerator> {
  public:
-    GeneratorParam<Type> dtype{"dtype", Float(32)};
+    TypeParameters types;
     // Score terms besides scale and position: any of softcap, alibi, bias, mask, joined by '+'.
     GeneratorParam<std::string> terms{"terms", ""};
     // Any channel strides.
@@ -40,14 +41,14 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
 
     void configure() {
         for (auto *buffer : {&q, &k, &v, &bias}) {
-            buffer->set_type(dtype);
+            buffer->set_type(buffer_type(numbers().storage));
         }
-        out.set_type(dtype);
-        lse.set_type(dtype);
+        out.set_type(buffer_type(numbers().storage));
+        lse.set_type(numbers().accumulation);
     }
 
     void generate() {
-        const Type type = dtype;
+        const Type type = numbers().accumulation;
         const int lanes = natural_vector_size(type);
         const CpuSimdTiles tiles{block_q, 0, row_vectors, tile_d, tile_k, tile_v};
         Expr head_dim = q.dim(0).extent(), head_dim_v = v.dim(0).extent(), last_row = q.dim(1).extent() - 1;
@@ -55,7 +56,7 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
         if (is_decode(tiles)) head_dim = head_dim / tile_d * tile_d;  // as it is: the runtime sees to it
 
         auto scaled_q = [&](const Expr &row, const Expr &d) {
-            return q(d, min(row, last_row)) * cast(type, softmax_scale);
+            return loaded(q, d, min(row, last_row)) * cast(type, softmax_scale);
         };
         Func queries("queries");
         if (transpose_in_blocks) {
@@ -64,8 +65,8 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
             queries(row, channel) = scaled_q(row, channel);
         }
         ForwardAttention attention(
-            queries, [&](Expr key, Expr d) { return k(d, key); }, [&](Expr key, Expr d) { return v(d, key); }, head_dim,
-            head_dim_v);
+            queries, [&](Expr key, Expr d) { return loaded(k, d, key); },
+            [&](Expr key, Expr d) { return loaded(v, d, key); }, head_dim, head_dim_v);
         if (is_decode(tiles)) attention.partial_reductions = lanes;
         const ScoreTerms full = chosen_terms("full", last_row);
         if (any_masks_from_memory(full)) {
@@ -83,7 +84,9 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
         attention.add_blocks("left", {left_begin, left_block, left_count}, masked_terms("left"));
         attention.add_blocks("right", {right_begin, right_block, right_count}, masked_terms("right"));
         attention.state.finish();
-        auto normalised = [&](const Expr &row, const Expr &d) { return attention.state.normalised(row, d); };
+        auto normalised = [&](const Expr &row, const Expr &d) {
+            return to_storage(attention.state.normalised(row, d), numbers());
+        };
         if (transpose_in_blocks) {
             schedule_lanes_to_rows_cpu(TransposedCopy::lanes_to_rows(out, normalised, head_dim_v, tile_d));
         } else {
@@ -111,15 +114,22 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
  private:
     Var row{"row"}, channel{"channel"};
 
+    NumberTypes numbers() const { return types.chosen(get_target()); }
+
+    Expr loaded(const Input<Buffer<void, 2>> &buffer, const Expr &x, const Expr &y) const {
+        return from_storage(buffer(x, y), numbers());
+    }
+
     // The terms of one code path.
     ScoreTerms chosen_terms(const std::string &code_path, const Expr &last_row) {
-        const Type type = dtype;
+        const Type type = numbers().accumulation;
         return named_terms(
             terms, code_path,
             {cast(type, softcap),
              cast(type, alibi_slope),
              diagonal_offset,
-             {[=](const Expr &row, const Expr &key) { return bias(key, min(row, last_row)); }, bias.dim(1).stride()},
+             {[=](const Expr &row, const Expr &key) { return loaded(bias, key, min(row, last_row)); },
+              bias.dim(1).stride()},
              {[=](const Expr &row, const Expr &key) { return mask(key, min(row, last_row)); }, mask.dim(1).stride()}});
     }
 

@@ -99,7 +99,7 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
         const Expr out = at_row(state.normalised, {row_in, min(column, own - 1)});
         const Expr lse = at_row(state.lse, {row_in});
         result(channel, row, head, batch) =
-            select(column < own, to_storage(out, stored(), get_target()), bits_as_storage(lse, column, stored()));
+            select(column < own, to_storage(out, numbers()), bits_as_storage(lse, column, stored()));
     }
 
     // The tile's blocks of keys from one boundary of its plan to the next. The clamp lets Halide prove what it makes
@@ -161,10 +161,11 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
         return term;
     }
 
-    Type stored() const { return storage_type(dtype); }
+    NumberTypes numbers() const { return {dtype, Float(32), get_target()}; }
+    Type stored() const { return buffer_type(dtype); }
 
     Expr loaded(const Input<Buffer<void, 4>> &buffer, const std::vector<Expr> &place) {
-        return from_storage(buffer(place), get_target());
+        return from_storage(buffer(place), numbers());
     }
 
     static void use_hardware_exponentials(ForwardAttention &attention) {
