@@ -51,11 +51,11 @@ OnlineSoftmax::Part OnlineSoftmax::empty(Type type) {
 
 void OnlineSoftmax::finish() {
     Expr l = sum(row), m = max(row), zero = make_const(l.type(), 0);
-    Expr nothing_seen = strict_float(l == zero);
+    Expr fully_masked = strict_float(l == zero);
     const std::vector<Expr> place = with_outer({row}, outer), element = with_outer({row, channel}, outer);
-    inverse_sum(place) = select(nothing_seen, zero, make_const(l.type(), 1) / l);
+    inverse_sum(place) = select(fully_masked, zero, make_const(l.type(), 1) / l);
     normalised(element) = accumulator(row, channel) * inverse_sum(place);
-    lse(place) = select(nothing_seen, negative_infinity(l.type()), m + select(is_nan(l), l, log(l)));
+    lse(place) = select(fully_masked, negative_infinity(l.type()), m + select(is_nan(l), l, log(l)));
 }
 
 }  // namespace flashwright

@@ -41,7 +41,7 @@ class OnlineSoftmax {
                     const std::function<Part(const Halide::Expr &block)> &block,
                     const std::function<Halide::Expr(const Halide::Expr &block)> &taken = {});
 
-    // The empty state: nothing seen yet.
+    // The empty state, before any key.
     static Part empty(Halide::Type type);
 
     Halide::Expr max(const Halide::Expr &row) const { return at(row, kMax); }
@@ -53,9 +53,9 @@ class OnlineSoftmax {
     void finish();
 
     Halide::Func state{"state"};
-    Halide::Func inverse_sum{"inverse_sum"};  // (row): 1 / l, and 0 for a row that saw nothing
+    Halide::Func inverse_sum{"inverse_sum"};  // (row): 1 / l, and 0 for a fully masked row
     Halide::Func normalised{"normalised"};    // (row, channel): the accumulator divided by l
-    Halide::Func lse{"row_lse"};              // (row): m + log(l), -infinity for a row that saw nothing
+    Halide::Func lse{"row_lse"};              // (row): m + log(l), -infinity for a fully masked row
     Halide::Var row, slot{"slot"}, channel{"channel"};
     OuterVars outer;
     std::vector<Halide::RDom> steps;  // of the updates, in order
