@@ -7,16 +7,16 @@ namespace flashwright {
 using namespace Halide;
 using Halide::Internal::make_const;
 
-BlockSoftmax::BlockSoftmax(const std::string &name, const Vars &vars, const KeyBlocks &blocks, Func scores,
-                           Func unmasked, const Access &v, int partial_reductions)
-    : vars(vars),
-      scores(scores),
-      unmasked(unmasked),
+BlockSoftmax::BlockSoftmax(const std::string &name, const Vars &block_vars, const KeyBlocks &blocks, Func block_scores,
+                           Func unmasked_keys, const Access &v, int reductions)
+    : vars(block_vars),
+      scores(block_scores),
+      unmasked(unmasked_keys),
       max("max_" + name),
       weights("weights_" + name),
       sum("sum_" + name),
       values("values_" + name),
-      partial_reductions(partial_reductions),
+      partial_reductions(reductions),
       over_groups(0, partial_reductions, 0, blocks.length / partial_reductions, "group_" + name),
       over_rest(0, blocks.length % partial_reductions, "rest_" + name),
       over_values(0, blocks.length, "jv_" + name),
@@ -57,21 +57,21 @@ void BlockSoftmax::define_reduction(Func f, const Expr &start, Func source,
 OnlineSoftmax::Part BlockSoftmax::part(const Expr &block) const {
     const Var row = vars.row;
     const OuterVars outer = vars.outer;
-    const Func values = this->values;
+    const Func weighted = values;
     const std::vector<Expr> place = with_outer({row, block}, outer);
     return {max(place), sum(place), [=](const Expr &channel) {
-                return values(with_outer({row, channel, block}, outer));
+                return weighted(with_outer({row, channel, block}, outer));
             }};
 }
 
-ForwardAttention::ForwardAttention(Func queries, const Access &k, const Access &v, Expr head_dim, Expr head_dim_v,
-                                   const OuterVars &outer, int first_channel)
-    : queries(queries),
-      state(vars.row, head_dim_v, OnlineSoftmax::empty(queries.type()), outer, first_channel),
-      head_dim_v(head_dim_v),
-      k(k),
-      v(v),
-      head_dim(head_dim) {
+ForwardAttention::ForwardAttention(Func scaled_queries, const Access &keys, const Access &values, Expr channels,
+                                   Expr value_channels, const OuterVars &outer, int first_channel)
+    : queries(scaled_queries),
+      state(vars.row, value_channels, OnlineSoftmax::empty(scaled_queries.type()), outer, first_channel),
+      head_dim_v(value_channels),
+      k(keys),
+      v(values),
+      head_dim(channels) {
     vars.outer = outer;
 }
 

@@ -44,11 +44,9 @@ class OnlineSoftmax {
     // The empty state, before any key.
     static Part empty(Halide::Type type);
 
-    Halide::Expr max(const Halide::Expr &row) const { return at(row, kMax); }
-    Halide::Expr sum(const Halide::Expr &row) const { return at(row, kSum); }
-    Halide::Expr accumulator(const Halide::Expr &row, const Halide::Expr &channel) const {
-        return at(row, channel + first_channel);
-    }
+    Halide::Expr max(const Halide::Expr &i) const { return at(i, kMax); }
+    Halide::Expr sum(const Halide::Expr &i) const { return at(i, kSum); }
+    Halide::Expr accumulator(const Halide::Expr &i, const Halide::Expr &n) const { return at(i, n + first_channel); }
     // Defines `inverse_sum`, `normalised` and `lse`.
     void finish();
 
@@ -61,9 +59,7 @@ class OnlineSoftmax {
     std::vector<Halide::RDom> steps;  // of the updates, in order
 
  private:
-    Halide::FuncRef at(const Halide::Expr &row, const Halide::Expr &slot) const {
-        return state(with_outer({row, slot}, outer));
-    }
+    Halide::FuncRef at(const Halide::Expr &i, const Halide::Expr &n) const { return state(with_outer({i, n}, outer)); }
 
     Halide::Expr head_dim_v;
     int first_channel;

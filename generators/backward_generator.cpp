@@ -129,8 +129,8 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
             {cast(type, softcap),
              cast(type, alibi_slope),
              diagonal_offset,
-             {[=](const Expr &row, const Expr &key) { return loaded(bias, key, row); }, bias.dim(1).stride()},
-             {[=](const Expr &row, const Expr &key) { return mask(key, row); }, mask.dim(1).stride()}});
+             {[=](const Expr &i, const Expr &j) { return loaded(bias, j, i); }, bias.dim(1).stride()},
+             {[=](const Expr &i, const Expr &j) { return mask(j, i); }, mask.dim(1).stride()}});
     }
 
     // The runtime hands over views that start at 0.

@@ -55,8 +55,8 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
         const bool transpose_in_blocks = tile_d > 1 && !is_decode(tiles);
         if (is_decode(tiles)) head_dim = head_dim / tile_d * tile_d;  // as it is: the runtime sees to it
 
-        auto scaled_q = [&](const Expr &row, const Expr &d) {
-            return loaded(q, d, min(row, last_row)) * cast(type, softmax_scale);
+        auto scaled_q = [&](const Expr &i, const Expr &d) {
+            return loaded(q, d, min(i, last_row)) * cast(type, softmax_scale);
         };
         Func queries("queries");
         if (transpose_in_blocks) {
@@ -84,8 +84,8 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
         attention.add_blocks("left", {left_begin, left_block, left_count}, masked_terms("left"));
         attention.add_blocks("right", {right_begin, right_block, right_count}, masked_terms("right"));
         attention.state.finish();
-        auto normalised = [&](const Expr &row, const Expr &d) {
-            return to_storage(attention.state.normalised(row, d), numbers());
+        auto normalised = [&](const Expr &i, const Expr &d) {
+            return to_storage(attention.state.normalised(i, d), numbers());
         };
         if (transpose_in_blocks) {
             schedule_lanes_to_rows_cpu(TransposedCopy::lanes_to_rows(out, normalised, head_dim_v, tile_d));
@@ -128,9 +128,9 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
             {cast(type, softcap),
              cast(type, alibi_slope),
              diagonal_offset,
-             {[=](const Expr &row, const Expr &key) { return loaded(bias, key, min(row, last_row)); },
+             {[=](const Expr &i, const Expr &key) { return loaded(bias, key, min(i, last_row)); },
               bias.dim(1).stride()},
-             {[=](const Expr &row, const Expr &key) { return mask(key, min(row, last_row)); }, mask.dim(1).stride()}});
+             {[=](const Expr &i, const Expr &key) { return mask(key, min(i, last_row)); }, mask.dim(1).stride()}});
     }
 
     // The runtime hands over cropped views that start at 0.

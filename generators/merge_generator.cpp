@@ -69,11 +69,11 @@ class MergeGenerator : public Generator<MergeGenerator> {
  private:
     NumberTypes numbers() const { return types.chosen(get_target()); }
 
-    OnlineSoftmax::Part side(const Expr &lse, const std::function<Expr(Expr)> &values) const {
-        Expr ignored = is_negative_infinity(lse), zero = Internal::make_const(lse.type(), 0);
+    OnlineSoftmax::Part side(const Expr &side_lse, const std::function<Expr(Expr)> &values) const {
+        Expr ignored = is_negative_infinity(side_lse), zero = Internal::make_const(side_lse.type(), 0);
         // The maximum may swallow a NaN, the sum does not.
-        Expr one = select(is_nan(lse), lse, Internal::make_const(lse.type(), 1));
-        return {lse, select(ignored, zero, one),
+        Expr one = select(is_nan(side_lse), side_lse, Internal::make_const(side_lse.type(), 1));
+        return {side_lse, select(ignored, zero, one),
                 [=](const Expr &channel) { return select(ignored, zero, values(channel)); }};
     }
 };

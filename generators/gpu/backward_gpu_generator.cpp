@@ -128,9 +128,9 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
 
     int row_elements() const { return 2 * tiles.head_dim + kColumns * elements_of_a_float(stored()); }
 
-    Expr column_of(const Input<Buffer<void, 2>> &side, Column column, const Expr &row) const {
+    Expr column_of(const Input<Buffer<void, 2>> &side, Column column, const Expr &i) const {
         const int first = 2 * tiles.head_dim + column * elements_of_a_float(stored());
-        return float_of_elements([&](int n) { return Expr(side(first + n, row)); }, stored());
+        return float_of_elements([&](int n) { return Expr(side(first + n, i)); }, stored());
     }
 
     GradientInputs inputs() {
@@ -207,12 +207,12 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
         arguments.softcap = softcap;
         arguments.alibi_slope = alibi_slope(row_of(i));
         arguments.diagonal_offset = diagonal_key(row_of(i)) - row_of(i);
-        arguments.bias.element = [this](const Expr &row, const Expr &key) {
-            const Expr place = unsafe_promise_clamped(bias_offset(row) + key, 0, bias.dim(0).extent() - 1);
+        arguments.bias.element = [this](const Expr &n, const Expr &key) {
+            const Expr place = unsafe_promise_clamped(bias_offset(n) + key, 0, bias.dim(0).extent() - 1);
             return from_storage(bias(place), numbers());
         };
-        arguments.mask.element = [this](const Expr &row, const Expr &key) {
-            return mask(unsafe_promise_clamped(mask_offset(row) + key, 0, mask.dim(0).extent() - 1));
+        arguments.mask.element = [this](const Expr &n, const Expr &key) {
+            return mask(unsafe_promise_clamped(mask_offset(n) + key, 0, mask.dim(0).extent() - 1));
         };
         arguments.bias.row_stride = arguments.mask.row_stride = 1;  // read where it is used, whatever it is
         ScoreTerms chosen = named_terms(terms, "block", arguments);

@@ -146,16 +146,16 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
     // Causal, window and key length in one, as position_term. It compares the key's place in its block, a constant,
     // with bounds of the row that are computed once a block: comparisons of whole indices would keep a register for
     // each key.
-    ScoreTerm position_in_block(const std::string &segment, int block_k) {
+    ScoreTerm position_in_block(const std::string &segment, int length) {
         const Var block("block");
         Func first("first_" + segment), last("last_" + segment);
-        const Expr row_in_head = first_row + row, begin = block * block_k;
+        const Expr row_in_head = first_row + row, begin = block * length;
         first(with_outer({row, block}, outer)) = row_in_head + lo_offset(batch) - begin;
         last(with_outer({row, block}, outer)) = min(row_in_head + hi_offset(batch), key_count(batch) - 1) - begin;
         ScoreTerm term;
         term.unmasked = [=](const ScoreIndex &at) {
-            const std::vector<Expr> place = with_outer({at.row, at.key / block_k}, at.outer);
-            return at.key % block_k >= first(place) && at.key % block_k <= last(place);
+            const std::vector<Expr> place = with_outer({at.row, at.key / length}, at.outer);
+            return at.key % length >= first(place) && at.key % length <= last(place);
         };
         term.reads = {{first, false}, {last, false}};
         return term;
@@ -176,12 +176,10 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
     }
 
     ScoreTerms chosen_terms(const std::string &segment) {
-        const auto bias_at = [this](const Expr &row, const Expr &key) {
-            return loaded(bias, {key, first_row + row, head, batch});
+        const auto bias_at = [this](const Expr &i, const Expr &key) {
+            return loaded(bias, {key, first_row + i, head, batch});
         };
-        const auto mask_at = [this](const Expr &row, const Expr &key) {
-            return mask(key, first_row + row, head, batch);
-        };
+        const auto mask_at = [this](const Expr &i, const Expr &key) { return mask(key, first_row + i, head, batch); };
         return named_terms(terms, segment,
                            {softcap,
                             alibi_slopes(head),
