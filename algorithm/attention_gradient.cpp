@@ -8,7 +8,7 @@ using namespace Halide;
 using Halide::Internal::make_const;
 
 GradientTile::GradientTile(const std::string &name, halide_type_t type, const GradientInputs &in,
-                           const ScoreTerms &terms, bool hide_operands, const Expr &count)
+                           const ScoreTerms &terms, bool assume_finite, const Expr &count)
     : dots("dots_" + name),
       probabilities("p_" + name),
       dprobabilities("dp_" + name),
@@ -23,14 +23,15 @@ GradientTile::GradientTile(const std::string &name, halide_type_t type, const Gr
       sections(0, count, "section_" + name) {
     const ScoreIndex at{row, key};
     const Expr zero = make_const(type, 0);
-    const Expr is_seen = seen_by_terms(terms, at);
-    const bool hides = !Internal::is_const_one(is_seen);
-    if (hide_operands) {
-        seen = Func("seen_" + name);
-        seen(key, row, section) = is_seen;
+    const Expr is_unmasked_pair = is_unmasked(terms, at);
+    const bool masks = !Internal::is_const_one(is_unmasked_pair);
+    if (!assume_finite) {
+        unmasked = Func("unmasked_" + name);
+        unmasked(key, row, section) = is_unmasked_pair;
     }
-    const auto where_seen = [&](const Expr &value) {
-        return !hides ? value : select(seen.defined() ? Expr(seen(key, row, section)) : is_seen, value, zero);
+    const auto where_unmasked = [&](const Expr &value) {
+        return !masks ? value
+                      : select(unmasked.defined() ? Expr(unmasked(key, row, section)) : is_unmasked_pair, value, zero);
     };
 
     dots(key, row, section) = zero;
@@ -39,7 +40,7 @@ GradientTile::GradientTile(const std::string &name, halide_type_t type, const Gr
     const Expr score = apply_terms(terms, scaled, at);
     const Expr derivative = derivative_of_terms(terms, scaled, at);
     const bool differs = !Internal::is_const_one(derivative);
-    const Expr p = where_seen(exp_nonpositive(at_most_zero(score - in.lse(row))));
+    const Expr p = where_unmasked(exp_nonpositive(at_most_zero(score - in.lse(row))));
 
     dprobabilities(key, row, section) = zero;
     dprobabilities(key, row, section) += in.vt(key, over_head_dim_v) * in.dout(over_head_dim_v, row);
@@ -47,11 +48,11 @@ GradientTile::GradientTile(const std::string &name, halide_type_t type, const Gr
 
     if (differs) {
         probabilities(key, row, section) = Tuple(p, p * derivative);
-        dscores(key, row, section) = Tuple(where_seen(probabilities(key, row, section)[1] * dp),
-                                           where_seen(probabilities(key, row, section)[0] * dp));
+        dscores(key, row, section) = Tuple(where_unmasked(probabilities(key, row, section)[1] * dp),
+                                           where_unmasked(probabilities(key, row, section)[0] * dp));
     } else {
         probabilities(key, row, section) = p;
-        dscores(key, row, section) = where_seen(probabilities(key, row, section) * dp);
+        dscores(key, row, section) = where_unmasked(probabilities(key, row, section) * dp);
     }
     const auto p_at = [&](const Expr &j, const Expr &i) {
         return differs ? Expr(probabilities(j, i, section)[0]) : Expr(probabilities(j, i, section));
@@ -59,9 +60,9 @@ GradientTile::GradientTile(const std::string &name, halide_type_t type, const Gr
     const auto ds_at = [&](const Expr &j, const Expr &i) {
         return differs ? Expr(dscores(j, i, section)[0]) : Expr(dscores(j, i, section));
     };
-    // 0 * NaN is NaN: what the other side of a hidden pair holds must not enter a product.
+    // 0 * NaN is NaN: the operands of a masked pair must not enter a product.
     const auto operand = [&](const Expr &j, const Expr &i, const Expr &value) {
-        return seen.defined() ? select(seen(j, i, section), value, zero) : value;
+        return unmasked.defined() ? select(unmasked(j, i, section), value, zero) : value;
     };
     dq(channel, row, section) = zero;
     dq(channel, row, section) += ds_at(over_keys, row) * operand(over_keys, row, in.k(channel, over_keys));

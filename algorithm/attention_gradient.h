@@ -22,21 +22,22 @@ struct GradientInputs {
     Matrix q, dout;  // (channel, row)
     Matrix k;        // (channel, key)
     Matrix kt, vt;   // (key, channel)
-    Vector lse;      // (row); +infinity for a row that sees nothing
+    Vector lse;      // (row); +infinity for a fully masked row
     Vector delta;    // (row): the sum of dout * out
     Halide::Expr scale;
     Halide::Expr rows, keys, head_dim, head_dim_v;
 };
 
-// One way to compute the tile. `section` counts 0 or 1 tiles, so that a kernel holds several ways and takes one.
+// One code path for the tile. `section` is a loop of `count` = 0 or 1 iterations: a kernel holds several code paths and
+// runs one of them.
 struct GradientTile {
-    // `hide_operands`: a hidden pair takes nothing from Q, K and dO, whatever they hold; else those must be finite
-    // where `terms` hide pairs.
+    // `assume_finite`: Q, K and dO are finite wherever `terms` mask pairs. Otherwise each operand of a masked pair is
+    // replaced by 0, which keeps NaN and infinity out at the cost of a select.
     GradientTile(const std::string &name, halide_type_t type, const GradientInputs &in, const ScoreTerms &terms,
-                 bool hide_operands, const Halide::Expr &count);
+                 bool assume_finite, const Halide::Expr &count);
 
     Halide::Var key{"key"}, row{"row"}, channel{"channel"}, section{"section"};
-    Halide::Func seen;                 // (key, row, section); may be undefined
+    Halide::Func unmasked;             // (key, row, section); may be undefined
     Halide::Func dots, probabilities;  // (key, row, section); the latter also times the derivative of the score terms
     Halide::Func dprobabilities, dscores;  // likewise; the latter also before that derivative (the gradient of a bias)
     // (channel, row | key, section): sums over the tile, dq and dk before the softmax scale.

@@ -7,18 +7,18 @@ namespace flashwright {
 using namespace Halide;
 using Halide::Internal::make_const;
 
-BlockSoftmax::BlockSoftmax(const std::string &name, const Vars &vars, const KeyBlocks &blocks, Func scores, Func seen,
-                           const Access &v, int partials)
-    : vars(vars),
-      scores(scores),
-      seen(seen),
+BlockSoftmax::BlockSoftmax(const std::string &name, const Vars &block_vars, const KeyBlocks &blocks, Func block_scores,
+                           Func unmasked_keys, const Access &v, int reductions)
+    : vars(block_vars),
+      scores(block_scores),
+      unmasked(unmasked_keys),
       max("max_" + name),
       weights("weights_" + name),
       sum("sum_" + name),
       values("values_" + name),
-      partials(partials),
-      over_groups(0, partials, 0, blocks.length / partials, "group_" + name),
-      over_rest(0, blocks.length % partials, "rest_" + name),
+      partial_reductions(reductions),
+      over_groups(0, partial_reductions, 0, blocks.length / partial_reductions, "group_" + name),
+      over_rest(0, blocks.length % partial_reductions, "rest_" + name),
       over_values(0, blocks.length, "jv_" + name),
       length(blocks.length) {
     const Var row = vars.row, j = vars.j, block = vars.block;
@@ -28,16 +28,17 @@ BlockSoftmax::BlockSoftmax(const std::string &name, const Vars &vars, const KeyB
                             output = with_outer({row, vars.channel, block}, vars.outer);
 
     define_reduction(max, nothing, scores, [](Expr a, Expr b) { return Halide::max(a, b); });
-    // A block in which the row sees nothing (or only -infinity) has that maximum; its weights are then e^-infinity = 0.
+    // If all keys of the block are masked (or all scores -infinity), the maximum is -infinity; the weights are then
+    // e^-infinity = 0.
     Expr m = max(with_outer({row, block}, vars.outer));
     Expr shift = select(is_negative_infinity(m), zero, m);
     weights(score) = exp_nonpositive(scores(score) - shift);
     define_reduction(sum, zero, weights, [](Expr a, Expr b) { return a + b; });
 
     Expr value = v(blocks.begin(block) + over_values, vars.channel);
-    if (seen.defined()) {
-        // 0 * NaN is NaN: what a hidden key's value holds must not enter the product.
-        value = select(seen(summand), value, zero);
+    if (unmasked.defined()) {
+        // 0 * NaN is NaN: V of a masked key must not enter the product.
+        value = select(unmasked(summand), value, zero);
     }
     values(output) = zero;
     values(output) += weights(summand) * value;
@@ -49,58 +50,59 @@ void BlockSoftmax::define_reduction(Func f, const Expr &start, Func source,
     const std::vector<Expr> place = with_outer({row, block}, vars.outer);
     const auto element = [&](const Expr &j) { return source(with_outer({row, j, block}, vars.outer)); };
     f(place) = start;
-    f(place) = combine(f(place), element(over_groups.y * partials + over_groups.x));
-    f(place) = combine(f(place), element(length / partials * partials + over_rest));
+    f(place) = combine(f(place), element(over_groups.y * partial_reductions + over_groups.x));
+    f(place) = combine(f(place), element(length / partial_reductions * partial_reductions + over_rest));
 }
 
 OnlineSoftmax::Part BlockSoftmax::part(const Expr &block) const {
     const Var row = vars.row;
     const OuterVars outer = vars.outer;
-    const Func values = this->values;
+    const Func weighted = values;
     const std::vector<Expr> place = with_outer({row, block}, outer);
     return {max(place), sum(place), [=](const Expr &channel) {
-                return values(with_outer({row, channel, block}, outer));
+                return weighted(with_outer({row, channel, block}, outer));
             }};
 }
 
-ForwardAttention::ForwardAttention(Func queries, const Access &k, const Access &v, Expr head_dim, Expr head_dim_v,
-                                   const OuterVars &outer, int first_channel)
-    : queries(queries),
-      state(vars.row, head_dim_v, OnlineSoftmax::empty(queries.type()), outer, first_channel),
-      head_dim_v(head_dim_v),
-      k(k),
-      v(v),
-      head_dim(head_dim) {
+ForwardAttention::ForwardAttention(Func scaled_queries, const Access &keys, const Access &values, Expr channels,
+                                   Expr value_channels, const OuterVars &outer, int first_channel)
+    : queries(scaled_queries),
+      state(vars.row, value_channels, OnlineSoftmax::empty(scaled_queries.type()), outer, first_channel),
+      head_dim_v(value_channels),
+      k(keys),
+      v(values),
+      head_dim(channels) {
     vars.outer = outer;
 }
 
 void ForwardAttention::add_blocks(const std::string &name, const KeyBlocks &blocks, const ScoreTerms &terms,
-                                  HiddenValues hidden_values) {
+                                  bool assume_finite) {
     const Var row = vars.row, j = vars.j, block = vars.block;
     const Type type = queries.type();
     const ScoreIndex at{row, blocks.begin(block) + j, vars.outer};
     const std::vector<Expr> place = with_outer({row, j, block}, vars.outer);
 
     RDom d(0, head_dim, "d_" + name);
-    Func dots("dots_" + name), scores("scores_" + name), seen;
+    Func dots("dots_" + name), scores("scores_" + name), unmasked;
     dots(place) = make_const(type, 0);
     dots(place) += queries(with_outer({row, d}, vars.outer)) * k(at.key, d);
 
     Expr score = apply_terms(terms, dots(place), at);
-    Expr is_seen = seen_by_terms(terms, at);
-    if (!Internal::is_const_one(is_seen)) {
-        seen = Func("seen_" + name);
-        seen(place) = is_seen;
-        score = select(seen(place), score, negative_infinity(type));
+    Expr is_unmasked_key = is_unmasked(terms, at);
+    if (!Internal::is_const_one(is_unmasked_key)) {
+        unmasked = Func("unmasked_" + name);
+        unmasked(place) = is_unmasked_key;
+        score = select(unmasked(place), score, negative_infinity(type));
     }
     scores(place) = score;
 
-    const Func hide = hidden_values == HiddenValues::anything ? seen : Func();
-    ScoredBlocks path{terms, dots, seen, d, BlockSoftmax(name, vars, blocks, scores, hide, v, partials)};
-    const BlockSoftmax &softmax = path.softmax;
+    const Func kept_out = assume_finite ? Func() : unmasked;
+    ScoredBlocks code_path{terms, dots, unmasked, d,
+                           BlockSoftmax(name, vars, blocks, scores, kept_out, v, partial_reductions)};
+    const BlockSoftmax &softmax = code_path.softmax;
     state.add_blocks(
         "step_" + name, blocks.count, [&](const Expr &b) { return softmax.part(b); }, blocks.taken);
-    paths.push_back(path);
+    code_paths.push_back(code_path);
 }
 
 }  // namespace flashwright

@@ -25,9 +25,9 @@ struct KeyBlocks {
     Halide::Expr begin(const Halide::Expr &block) const { return first_key + block * length; }
 };
 
-// The block-local softmax over the blocks of a segment: from scores(row, j, block) to the weighted values.
+// The block-local softmax over the blocks of a code path: from scores(row, j, block) to the weighted values.
 struct BlockSoftmax {
-    // v(key, channel). With `seen(row, j, block)`, values of keys that a row does not see may be anything, NaN too.
+    // v(key, channel). With `unmasked(row, j, block)`, V of masked keys may hold NaN or infinity.
     using Access = std::function<Halide::Expr(const Halide::Expr &position, const Halide::Expr &channel)>;
 
     // The variables of a row, a key within its block, a value channel and a block.
@@ -36,17 +36,17 @@ struct BlockSoftmax {
         OuterVars outer;
     };
 
-    static constexpr int kPartials = 4;
+    static constexpr int kPartialReductions = 4;
     BlockSoftmax(const std::string &name, const Vars &vars, const KeyBlocks &blocks, Halide::Func scores,
-                 Halide::Func seen, const Access &v, int partials = kPartials);
+                 Halide::Func unmasked, const Access &v, int partial_reductions = kPartialReductions);
 
     // One block as OnlineSoftmax takes it.
     OnlineSoftmax::Part part(const Halide::Expr &block) const;
 
     Vars vars;
-    Halide::Func scores, seen, max, weights, sum, values;
-    // Maximum and sum reduce groups of `partials` keys, and then the keys that are left.
-    int partials;
+    Halide::Func scores, unmasked, max, weights, sum, values;
+    // Maximum and sum are reduced in so many independent chains, over groups of so many keys, and then over the rest.
+    int partial_reductions;
     Halide::RDom over_groups, over_rest, over_values;
 
  private:
@@ -57,10 +57,10 @@ struct BlockSoftmax {
     Halide::Expr length;
 };
 
-// One segment of attention forward: the dot products, the score terms and the softmax of its blocks.
+// One code path of attention forward: the dot products, the score terms and the softmax of its blocks.
 struct ScoredBlocks {
     ScoreTerms terms;
-    Halide::Func dots, seen;  // the latter (row, j, block), undefined where all is seen
+    Halide::Func dots, unmasked;  // the latter (row, j, block); undefined where no key is masked
     Halide::RDom over_head_dim;
     BlockSoftmax softmax;
 };
@@ -74,19 +74,17 @@ struct ForwardAttention {
                      Halide::Expr head_dim_v, const OuterVars &outer = {},
                      int first_channel = OnlineSoftmax::kAccumulator);
 
-    // What the values of keys hold that a row does not see: finite numbers, or anything, which costs a selection each.
-    enum class HiddenValues { finite, anything };
-
-    // Adds blocks of keys. `terms` with a `seen` hide keys one by one.
+    // Adds a code path for blocks of keys. `assume_finite`: V is finite where `terms` mask keys. Otherwise V of each
+    // masked key is replaced by 0, which keeps NaN and infinity out at the cost of a select.
     void add_blocks(const std::string &name, const KeyBlocks &blocks, const ScoreTerms &terms,
-                    HiddenValues hidden_values = HiddenValues::anything);
+                    bool assume_finite = false);
 
     BlockSoftmax::Vars vars;
     Halide::Func queries;
     OnlineSoftmax state;
-    std::vector<ScoredBlocks> paths;
+    std::vector<ScoredBlocks> code_paths;
     Halide::Expr head_dim_v;
-    int partials = BlockSoftmax::kPartials;  // of the blocks that are added from here on
+    int partial_reductions = BlockSoftmax::kPartialReductions;  // of the blocks that are added from here on
 
  private:
     Access k, v;

@@ -16,12 +16,12 @@ Expr rescale(const Expr &from, const Expr &to) {
 
 }  // namespace
 
-OnlineSoftmax::OnlineSoftmax(const Var &row, const Expr &head_dim_v, const Part &start, const OuterVars &outer,
-                             int first_channel)
-    : row(row), outer(outer), head_dim_v(head_dim_v), first_channel(first_channel) {
+OnlineSoftmax::OnlineSoftmax(const Var &row_var, const Expr &channels, const Part &start, const OuterVars &outer_vars,
+                             int accumulator_slot)
+    : row(row_var), outer(outer_vars), head_dim_v(channels), first_channel(accumulator_slot) {
     Expr zero = make_const(start.max.type(), 0);
-    Expr channel = clamp(slot - first_channel, 0, head_dim_v - 1);
-    at(row, slot) = select(likely(slot >= first_channel), start.values(channel), slot == kMax, start.max, slot == kSum,
+    Expr from = clamp(slot - first_channel, 0, head_dim_v - 1);
+    at(row, slot) = select(likely(slot >= first_channel), start.values(from), slot == kMax, start.max, slot == kSum,
                            start.sum, zero);
 }
 
@@ -33,13 +33,13 @@ void OnlineSoftmax::add_blocks(const std::string &name, const Expr &count,
         step.where(taken(step.y));
     }
     Expr x = step.x;
-    auto at = [&](const Expr &slot) { return this->at(row, slot); };
+    auto at = [&](const Expr &n) { return this->at(row, n); };
     Part block = block_of(step.y);
     Expr statistics = select(x == kOldFactor, rescale(at(kMax), Halide::max(at(kMax), block.max)), x == kMax,
                              Halide::max(at(kMax), block.max), x == kNewFactor, rescale(block.max, at(kMax)),
                              at(kSum) * at(kOldFactor) + block.sum * at(kNewFactor));
-    Expr channel = clamp(x - first_channel, 0, head_dim_v - 1);
-    Expr accumulator = at(x) * at(kOldFactor) + block.values(channel) * at(kNewFactor);
+    Expr from = clamp(x - first_channel, 0, head_dim_v - 1);
+    Expr accumulator = at(x) * at(kOldFactor) + block.values(from) * at(kNewFactor);
     at(x) = select(likely(x >= first_channel), accumulator, statistics);
     steps.push_back(step);
 }
@@ -51,11 +51,11 @@ OnlineSoftmax::Part OnlineSoftmax::empty(Type type) {
 
 void OnlineSoftmax::finish() {
     Expr l = sum(row), m = max(row), zero = make_const(l.type(), 0);
-    Expr nothing_seen = strict_float(l == zero);
+    Expr fully_masked = strict_float(l == zero);
     const std::vector<Expr> place = with_outer({row}, outer), element = with_outer({row, channel}, outer);
-    inverse_sum(place) = select(nothing_seen, zero, make_const(l.type(), 1) / l);
+    inverse_sum(place) = select(fully_masked, zero, make_const(l.type(), 1) / l);
     normalised(element) = accumulator(row, channel) * inverse_sum(place);
-    lse(place) = select(nothing_seen, negative_infinity(l.type()), m + select(is_nan(l), l, log(l)));
+    lse(place) = select(fully_masked, negative_infinity(l.type()), m + select(is_nan(l), l, log(l)));
 }
 
 }  // namespace flashwright

@@ -41,29 +41,25 @@ class OnlineSoftmax {
                     const std::function<Part(const Halide::Expr &block)> &block,
                     const std::function<Halide::Expr(const Halide::Expr &block)> &taken = {});
 
-    // The empty state: nothing seen yet.
+    // The empty state, before any key.
     static Part empty(Halide::Type type);
 
-    Halide::Expr max(const Halide::Expr &row) const { return at(row, kMax); }
-    Halide::Expr sum(const Halide::Expr &row) const { return at(row, kSum); }
-    Halide::Expr accumulator(const Halide::Expr &row, const Halide::Expr &channel) const {
-        return at(row, channel + first_channel);
-    }
+    Halide::Expr max(const Halide::Expr &i) const { return at(i, kMax); }
+    Halide::Expr sum(const Halide::Expr &i) const { return at(i, kSum); }
+    Halide::Expr accumulator(const Halide::Expr &i, const Halide::Expr &n) const { return at(i, n + first_channel); }
     // Defines `inverse_sum`, `normalised` and `lse`.
     void finish();
 
     Halide::Func state{"state"};
-    Halide::Func inverse_sum{"inverse_sum"};  // (row): 1 / l, and 0 for a row that saw nothing
+    Halide::Func inverse_sum{"inverse_sum"};  // (row): 1 / l, and 0 for a fully masked row
     Halide::Func normalised{"normalised"};    // (row, channel): the accumulator divided by l
-    Halide::Func lse{"row_lse"};              // (row): m + log(l), -infinity for a row that saw nothing
+    Halide::Func lse{"row_lse"};              // (row): m + log(l), -infinity for a fully masked row
     Halide::Var row, slot{"slot"}, channel{"channel"};
     OuterVars outer;
     std::vector<Halide::RDom> steps;  // of the updates, in order
 
  private:
-    Halide::FuncRef at(const Halide::Expr &row, const Halide::Expr &slot) const {
-        return state(with_outer({row, slot}, outer));
-    }
+    Halide::FuncRef at(const Halide::Expr &i, const Halide::Expr &n) const { return state(with_outer({i, n}, outer)); }
 
     Halide::Expr head_dim_v;
     int first_channel;

@@ -10,7 +10,7 @@ using Halide::Internal::make_const;
 ScoreTerm softcap_term(const Expr &cap) {
     ScoreTerm term;
     const Expr off = cap == make_const(cap.type(), 0);
-    term.unused = off;
+    term.identity = off;
     const Expr divisor = select(off, make_const(cap.type(), 1), cap);
     term.value = [=](const Expr &score, const ScoreIndex &) {
         return select(off, score, cap * tanh_accurate(score / divisor));
@@ -34,8 +34,8 @@ ScoreTerm bias_term(const MemoryTile &tile) {
     ScoreTerm term;
     const Func bias = tile.element;
     term.value = [=](const Expr &score, const ScoreIndex &at) { return score + bias(at.arguments()); };
-    term.seen = [=](const ScoreIndex &at) { return !is_negative_infinity(bias(at.arguments())); };
-    term.seen_from_memory = true;
+    term.unmasked = [=](const ScoreIndex &at) { return !is_negative_infinity(bias(at.arguments())); };
+    term.masks_from_memory = true;
     term.reads = {tile};
     return term;
 }
@@ -43,15 +43,15 @@ ScoreTerm bias_term(const MemoryTile &tile) {
 ScoreTerm mask_term(const MemoryTile &tile) {
     ScoreTerm term;
     const Func mask = tile.element;
-    term.seen = [=](const ScoreIndex &at) { return mask(at.arguments()) != cast<uint8_t>(0); };
-    term.seen_from_memory = true;
+    term.unmasked = [=](const ScoreIndex &at) { return mask(at.arguments()) != cast<uint8_t>(0); };
+    term.masks_from_memory = true;
     term.reads = {tile};
     return term;
 }
 
 ScoreTerm position_term(const Expr &lo_offset, const Expr &hi_offset, const Expr &key_count) {
     ScoreTerm term;
-    term.seen = [=](const ScoreIndex &at) {
+    term.unmasked = [=](const ScoreIndex &at) {
         return at.key >= at.row + lo_offset && at.key <= min(at.row + hi_offset, key_count - 1);
     };
     return term;
@@ -98,19 +98,19 @@ Expr derivative_of_terms(const ScoreTerms &terms, Expr score, const ScoreIndex &
     return product;
 }
 
-Expr seen_by_terms(const ScoreTerms &terms, const ScoreIndex &at) {
-    Expr seen = Halide::Internal::const_true();
+Expr is_unmasked(const ScoreTerms &terms, const ScoreIndex &at) {
+    Expr unmasked = Halide::Internal::const_true();
     for (const ScoreTerm &term : terms) {
-        if (term.seen) {
-            seen = seen && term.seen(at);
+        if (term.unmasked) {
+            unmasked = unmasked && term.unmasked(at);
         }
     }
-    return seen;
+    return unmasked;
 }
 
-bool any_seen_from_memory(const ScoreTerms &terms) {
+bool any_masks_from_memory(const ScoreTerms &terms) {
     for (const ScoreTerm &term : terms) {
-        if (term.seen_from_memory) {
+        if (term.masks_from_memory) {
             return true;
         }
     }

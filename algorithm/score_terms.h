@@ -24,23 +24,23 @@ struct ScoreIndex {
 
 // A matrix in memory.
 struct MemoryTile {
-    Halide::Func element;      // (row, key, outer…)
-    Halide::Expr one_for_all;  // whether every row holds the same
+    Halide::Func element;         // (row, key, outer…)
+    Halide::Expr broadcast_rows;  // whether all rows are the same in memory
 };
 
 struct ScoreTerm {
-    // The score after this term, from the score before it. Undefined: the term only hides.
+    // The score after this term, from the score before it. Undefined: the term only masks.
     std::function<Halide::Expr(const Halide::Expr &score, const ScoreIndex &)> value;
     // d value / d score, from the score before this term. Undefined: 1.
     std::function<Halide::Expr(const Halide::Expr &score, const ScoreIndex &)> derivative;
-    // Which keys the row sees. Undefined: all.
-    std::function<Halide::Expr(const ScoreIndex &)> seen;
-    // `seen` reads memory, so its result is worth keeping.
-    bool seen_from_memory = false;
+    // Which keys are unmasked for the row. Undefined: all.
+    std::function<Halide::Expr(const ScoreIndex &)> unmasked;
+    // `unmasked` reads memory, so its result is worth keeping.
+    bool masks_from_memory = false;
     // What the term reads from memory, to be read once a block.
     std::vector<MemoryTile> reads;
-    // When true the term changes nothing; worth a version of the code without it. Undefined: not worth it.
-    Halide::Expr unused;
+    // When true the term changes nothing, and kernels have a specialised loop without it. Undefined: no such loop.
+    Halide::Expr identity;
 };
 
 using ScoreTerms = std::vector<ScoreTerm>;
@@ -49,9 +49,9 @@ using ScoreTerms = std::vector<ScoreTerm>;
 ScoreTerm softcap_term(const Halide::Expr &cap);
 // -slope * |key - (row + diagonal_offset)| (Press et al. 2022, section 3, measured from the diagonal).
 ScoreTerm alibi_term(const Halide::Expr &slope, const Halide::Expr &diagonal_offset);
-// + bias(row, key, outer…); a bias of -infinity hides the key.
+// + bias(row, key, outer…); a bias of -infinity masks the key.
 ScoreTerm bias_term(const MemoryTile &bias);
-// mask(row, key, outer…) == 0 hides the key.
+// mask(row, key, outer…) == 0 masks the key.
 ScoreTerm mask_term(const MemoryTile &mask);
 // row + lo_offset <= key <= row + hi_offset and key < key_count: causal, window and key length in one.
 ScoreTerm position_term(const Halide::Expr &lo_offset, const Halide::Expr &hi_offset, const Halide::Expr &key_count);
@@ -77,8 +77,8 @@ ScoreTerms named_terms(const std::string &names, const std::string &segment, con
 // The score after all terms, and the derivative of that by the score before them.
 Halide::Expr apply_terms(const ScoreTerms &, Halide::Expr score, const ScoreIndex &);
 Halide::Expr derivative_of_terms(const ScoreTerms &, Halide::Expr score, const ScoreIndex &);
-// Whether the row sees the key.
-Halide::Expr seen_by_terms(const ScoreTerms &, const ScoreIndex &);
-bool any_seen_from_memory(const ScoreTerms &);
+// Whether the key is unmasked for the row.
+Halide::Expr is_unmasked(const ScoreTerms &, const ScoreIndex &);
+bool any_masks_from_memory(const ScoreTerms &);
 
 }  // namespace flashwright

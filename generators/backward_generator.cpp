@@ -3,6 +3,7 @@
 #include "riscv_vectors.h"
 #include "schedules/cpu_backward.h"
 #include "scratch_memory.h"
+#include "type_parameters.h"
 
 #include <Halide.h>
 
@@ -15,7 +16,7 @@ using namespace Halide;
 // | row]; all have stride 1 on their first axis and are padded to whole register tiles.
 class BackwardGenerator : public Generator<BackwardGenerator> {
  public:
-    GeneratorParam<Type> dtype{"dtype", Float(32)};
+    TypeParameters types;
     // Score terms besides scale and position: any of softcap, alibi, bias, mask, joined by '+'.
     GeneratorParam<std::string> terms{"terms", ""};
     GeneratorParam<int> width{"width", 32}, tile_q{"tile_q", 8}, tile_k{"tile_k", 8};
@@ -25,44 +26,46 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
     Input<Buffer<void, 2>> bias{"bias"};
     Input<Buffer<uint8_t, 2>> mask{"mask"};
     Input<double> softmax_scale{"softmax_scale"}, softcap{"softcap"}, alibi_slope{"alibi_slope"};
-    // Row i meets key i + diagonal_offset. Where pairs are tested, it sees key j iff i + lo_offset <= j <= i +
+    // Row i meets key i + diagonal_offset. Where pairs are tested, it attends to key j iff i + lo_offset <= j <= i +
     // hi_offset, for i < row_count and j < key_count: what is there without padding.
     Input<int> diagonal_offset{"diagonal_offset"}, lo_offset{"lo_offset"}, hi_offset{"hi_offset"};
     Input<int> row_count{"row_count"}, key_count{"key_count"};
     // Register tiles of each axis.
     Input<int> row_tiles{"row_tiles"}, key_tiles{"key_tiles"}, head_dim_tiles{"head_dim_tiles"},
         head_dim_v_tiles{"head_dim_v_tiles"};
-    // One of them is 1: every pair is seen; pairs are tested; pairs are tested and operands of hidden ones may be NaN.
-    Input<int> interior{"interior"}, masked{"masked"}, careful{"careful"};
+    // The three code paths, of which one is 1 and runs: no pair is masked; pairs may be masked; pairs may be masked and
+    // their operands may be NaN or infinity.
+    Input<int> unmasked{"unmasked"}, masked{"masked"}, nansafe{"nansafe"};
     Output<Buffer<void, 2>> dq{"dq"}, dk{"dk"}, dv{"dv"};
     // The gradient of a bias for every pair; with extents of 0 it is not wanted.
     Output<Buffer<void, 2>> dbias{"dbias"};
 
     void configure() {
         for (auto *buffer : {&q, &dout, &k, &kt, &vt, &bias}) {
-            buffer->set_type(dtype);
+            buffer->set_type(buffer_type(numbers().storage));
         }
         for (auto *buffer : {&lse, &delta}) {
-            buffer->set_type(dtype);
+            buffer->set_type(numbers().accumulation);
         }
+        // The calls of many tiles add to these; rounding each time would lose precision.
         for (auto *buffer : {&dq, &dk, &dv, &dbias}) {
-            buffer->set_type(dtype);
+            buffer->set_type(numbers().accumulation);
         }
     }
 
     void generate() {
-        const Type type = dtype;
+        const Type type = numbers().accumulation;
         const int lanes = natural_vector_size(type);
         CpuSimdTiles tiles{};
         tiles.width = width;
         tiles.tile_q = tile_q;
         tiles.tile_k = tile_k;
         GradientInputs in;
-        in.q = [&](const Expr &d, const Expr &i) { return q(d, i); };
-        in.dout = [&](const Expr &c, const Expr &i) { return dout(c, i); };
-        in.k = [&](const Expr &d, const Expr &j) { return k(d, j); };
-        in.kt = [&](const Expr &j, const Expr &d) { return kt(j, d); };
-        in.vt = [&](const Expr &j, const Expr &c) { return vt(j, c); };
+        in.q = [&](const Expr &d, const Expr &i) { return loaded(q, d, i); };
+        in.dout = [&](const Expr &c, const Expr &i) { return loaded(dout, c, i); };
+        in.k = [&](const Expr &d, const Expr &j) { return loaded(k, d, j); };
+        in.kt = [&](const Expr &j, const Expr &d) { return loaded(kt, j, d); };
+        in.vt = [&](const Expr &j, const Expr &c) { return loaded(vt, j, c); };
         in.lse = [&](const Expr &i) { return lse(i); };
         in.delta = [&](const Expr &i) { return delta(i); };
         in.scale = cast(type, softmax_scale);
@@ -71,35 +74,36 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
         in.head_dim = head_dim_tiles * int(width);
         in.head_dim_v = head_dim_v_tiles * int(width);
 
-        const ScoreTerms all_seen = chosen_terms();
-        ScoreTerms tested = all_seen;
-        tested.push_back(position_term(lo_offset, hi_offset, select(row < row_count, key_count, 0)));
-        std::vector<GradientTile> ways;
-        if (!any_seen_from_memory(all_seen)) {
-            ways.emplace_back("interior", type, in, all_seen, false, interior);
+        const ScoreTerms without_position = chosen_terms();
+        ScoreTerms with_position = without_position;
+        with_position.push_back(position_term(lo_offset, hi_offset, select(row < row_count, key_count, 0)));
+        // Halide computes Funcs in the order of their names, so these names decide the order of the code paths.
+        std::vector<GradientTile> code_paths;
+        if (!any_masks_from_memory(without_position)) {
+            code_paths.emplace_back("none_masked", type, in, without_position, true, unmasked);
         }
-        ways.emplace_back("masked", type, in, tested, false, masked);
-        ways.emplace_back("careful", type, in, tested, true, careful);
+        code_paths.emplace_back("some_masked", type, in, with_position, true, masked);
+        code_paths.emplace_back("nansafe", type, in, with_position, false, nansafe);
 
         dq(channel, row) = undef(type);
         dk(channel, key) = undef(type);
         dv(channel, key) = undef(type);
-        for (GradientTile &way : ways) {
-            dq(channel, row) += in.scale * way.dq(channel, row, way.sections.x);
-            dk(channel, key) += way.dk(channel, key, way.sections.x);
-            dv(channel, key) += way.dv(channel, key, way.sections.x);
+        for (GradientTile &code_path : code_paths) {
+            dq(channel, row) += in.scale * code_path.dq(channel, row, code_path.sections.x);
+            dk(channel, key) += code_path.dk(channel, key, code_path.sections.x);
+            dv(channel, key) += code_path.dv(channel, key, code_path.sections.x);
         }
         dbias(key, row) = Internal::make_const(type, 0);
         if (names_term(terms, "bias")) {
-            for (GradientTile &way : ways) {
-                dbias(key, row) = way.dscores(key, row, way.sections.x)[way.dscores.outputs() - 1];
+            for (GradientTile &code_path : code_paths) {
+                dbias(key, row) = code_path.dscores(key, row, code_path.sections.x)[code_path.dscores.outputs() - 1];
             }
         }
         constrain_buffers();
         bound_outputs(in);
         GradientOutputs outputs{dq, dk, dv};
-        for (int n = 0; n < (int)ways.size(); n++) {
-            schedule_gradient_cpu(ways[n], outputs, n, tiles, lanes);
+        for (int n = 0; n < (int)code_paths.size(); n++) {
+            schedule_gradient_cpu(code_paths[n], outputs, n, tiles, lanes);
         }
     }
 
@@ -112,14 +116,21 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
  private:
     Var channel{"channel"}, row{"row"}, key{"key"};
 
+    NumberTypes numbers() const { return types.chosen(get_target()); }
+
+    Expr loaded(const Input<Buffer<void, 2>> &buffer, const Expr &x, const Expr &y) const {
+        return from_storage(buffer(x, y), numbers());
+    }
+
     ScoreTerms chosen_terms() {
-        const Type type = dtype;
-        return named_terms(terms, "by_row",
-                           {cast(type, softcap),
-                            cast(type, alibi_slope),
-                            diagonal_offset,
-                            {[=](const Expr &row, const Expr &key) { return bias(key, row); }, bias.dim(1).stride()},
-                            {[=](const Expr &row, const Expr &key) { return mask(key, row); }, mask.dim(1).stride()}});
+        const Type type = numbers().accumulation;
+        return named_terms(
+            terms, "by_row",
+            {cast(type, softcap),
+             cast(type, alibi_slope),
+             diagonal_offset,
+             {[=](const Expr &i, const Expr &j) { return loaded(bias, j, i); }, bias.dim(1).stride()},
+             {[=](const Expr &i, const Expr &j) { return mask(j, i); }, mask.dim(1).stride()}});
     }
 
     // The runtime hands over views that start at 0.

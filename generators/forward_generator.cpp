@@ -4,6 +4,7 @@
 #include "schedules/cpu_decode.h"
 #include "schedules/cpu_rows.h"
 #include "scratch_memory.h"
+#include "type_parameters.h"
 
 #include <Halide.h>
 
@@ -14,7 +15,7 @@ using namespace Halide;
 // Attention forward for one tile of query rows of one head. Buffers are [channel, row | key], bias and mask [key, row].
 class ForwardGenerator : public Generator<ForwardGenerator> {
  public:
-    GeneratorParam<Type> dtype{"dtype", Float(32)};
+    TypeParameters types;
     // Score terms besides scale and position: any of softcap, alibi, bias, mask, joined by '+'.
     GeneratorParam<std::string> terms{"terms", ""};
     // Any channel strides.
@@ -27,12 +28,12 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
     Input<double> softmax_scale{"softmax_scale"}, softcap{"softcap"}, alibi_slope{"alibi_slope"};
     Input<int> diagonal_offset{"diagonal_offset"}, lo_offset{"lo_offset"}, hi_offset{"hi_offset"},
         key_count{"key_count"};
-    // 0: all of V is finite; 1: what bias or mask hide may be anything.
-    Input<int> careful{"careful"};
-    // Segments of keys, each `count` blocks of `block` keys. Every row of the tile sees all of the interior but for
-    // what bias and mask hide; in the other two row i sees key j only if i + lo_offset <= j <= i + hi_offset and j <
-    // key_count.
-    Input<int> interior_begin{"interior_begin"}, interior_block{"interior_block"}, interior_count{"interior_count"};
+    // 0: all of V is finite. 1: V of keys that bias or mask exclude may be NaN or infinity.
+    Input<int> nansafe{"nansafe"};
+    // Three runs of keys, each `count` blocks of `block` keys. In full blocks every row of the tile attends to every
+    // key, except for what bias and mask exclude. In the masked blocks left and right of them row i attends to key j
+    // only if i + lo_offset <= j <= i + hi_offset and j < key_count.
+    Input<int> full_begin{"full_begin"}, full_block{"full_block"}, full_count{"full_count"};
     Input<int> left_begin{"left_begin"}, left_block{"left_block"}, left_count{"left_count"};
     Input<int> right_begin{"right_begin"}, right_block{"right_block"}, right_count{"right_count"};
     Output<Buffer<void, 2>> out{"out"};
@@ -40,42 +41,40 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
 
     void configure() {
         for (auto *buffer : {&q, &k, &v, &bias}) {
-            buffer->set_type(dtype);
+            buffer->set_type(buffer_type(numbers().storage));
         }
-        out.set_type(dtype);
-        lse.set_type(dtype);
+        out.set_type(buffer_type(numbers().storage));
+        lse.set_type(numbers().accumulation);
     }
 
     void generate() {
-        const Type type = dtype;
+        const Type type = numbers().accumulation;
         const int lanes = natural_vector_size(type);
         const CpuSimdTiles tiles{block_q, 0, row_vectors, tile_d, tile_k, tile_v};
         Expr head_dim = q.dim(0).extent(), head_dim_v = v.dim(0).extent(), last_row = q.dim(1).extent() - 1;
-        const bool in_squares = tile_d > 1 && !is_decode(tiles);
+        const bool transpose_in_blocks = tile_d > 1 && !is_decode(tiles);
         if (is_decode(tiles)) head_dim = head_dim / tile_d * tile_d;  // as it is: the runtime sees to it
 
-        auto scaled_q = [&](const Expr &row, const Expr &d) {
-            return q(d, min(row, last_row)) * cast(type, softmax_scale);
+        auto scaled_q = [&](const Expr &i, const Expr &d) {
+            return loaded(q, d, min(i, last_row)) * cast(type, softmax_scale);
         };
         Func queries("queries");
-        if (in_squares) {
+        if (transpose_in_blocks) {
             schedule_rows_to_lanes_cpu(TransposedCopy::rows_to_lanes(queries, scaled_q, head_dim, tile_d), tiles);
         } else {
             queries(row, channel) = scaled_q(row, channel);
         }
         ForwardAttention attention(
-            queries, [&](Expr key, Expr d) { return k(d, key); }, [&](Expr key, Expr d) { return v(d, key); }, head_dim,
-            head_dim_v);
-        if (is_decode(tiles)) attention.partials = lanes;
-        const ScoreTerms interior = chosen_terms("interior", last_row);
-        if (any_seen_from_memory(interior)) {
-            using Hidden = ForwardAttention::HiddenValues;
-            attention.add_blocks("interior", {interior_begin, interior_block, select(careful == 0, interior_count, 0)},
-                                 interior, Hidden::finite);
-            attention.add_blocks("careful", {interior_begin, interior_block, select(careful == 0, 0, interior_count)},
-                                 chosen_terms("careful", last_row));
+            queries, [&](Expr key, Expr d) { return loaded(k, d, key); },
+            [&](Expr key, Expr d) { return loaded(v, d, key); }, head_dim, head_dim_v);
+        if (is_decode(tiles)) attention.partial_reductions = lanes;
+        const ScoreTerms full = chosen_terms("full", last_row);
+        if (any_masks_from_memory(full)) {
+            attention.add_blocks("full", {full_begin, full_block, select(nansafe == 0, full_count, 0)}, full, true);
+            attention.add_blocks("nansafe", {full_begin, full_block, select(nansafe == 0, 0, full_count)},
+                                 chosen_terms("nansafe", last_row));
         } else {
-            attention.add_blocks("interior", {interior_begin, interior_block, interior_count}, interior);
+            attention.add_blocks("full", {full_begin, full_block, full_count}, full);
         }
         auto masked_terms = [&](const std::string &name) {
             ScoreTerms masked = chosen_terms(name, last_row);
@@ -85,8 +84,10 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
         attention.add_blocks("left", {left_begin, left_block, left_count}, masked_terms("left"));
         attention.add_blocks("right", {right_begin, right_block, right_count}, masked_terms("right"));
         attention.state.finish();
-        auto normalised = [&](const Expr &row, const Expr &d) { return attention.state.normalised(row, d); };
-        if (in_squares) {
+        auto normalised = [&](const Expr &i, const Expr &d) {
+            return to_storage(attention.state.normalised(i, d), numbers());
+        };
+        if (transpose_in_blocks) {
             schedule_lanes_to_rows_cpu(TransposedCopy::lanes_to_rows(out, normalised, head_dim_v, tile_d));
         } else {
             out(channel, row) = normalised(row, channel);
@@ -101,7 +102,7 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
         } else {
             schedule_forward_cpu(attention, tiles, lanes);
             schedule_state_cpu(attention.state, tiles, lanes);
-            if (!in_squares) schedule_rows_cpu(queries, row, tiles, lanes);
+            if (!transpose_in_blocks) schedule_rows_cpu(queries, row, tiles, lanes);
         }
     }
 
@@ -113,16 +114,23 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
  private:
     Var row{"row"}, channel{"channel"};
 
-    // The terms of one segment.
-    ScoreTerms chosen_terms(const std::string &segment, const Expr &last_row) {
-        const Type type = dtype;
+    NumberTypes numbers() const { return types.chosen(get_target()); }
+
+    Expr loaded(const Input<Buffer<void, 2>> &buffer, const Expr &x, const Expr &y) const {
+        return from_storage(buffer(x, y), numbers());
+    }
+
+    // The terms of one code path.
+    ScoreTerms chosen_terms(const std::string &code_path, const Expr &last_row) {
+        const Type type = numbers().accumulation;
         return named_terms(
-            terms, segment,
+            terms, code_path,
             {cast(type, softcap),
              cast(type, alibi_slope),
              diagonal_offset,
-             {[=](const Expr &row, const Expr &key) { return bias(key, min(row, last_row)); }, bias.dim(1).stride()},
-             {[=](const Expr &row, const Expr &key) { return mask(key, min(row, last_row)); }, mask.dim(1).stride()}});
+             {[=](const Expr &i, const Expr &key) { return loaded(bias, key, min(i, last_row)); },
+              bias.dim(1).stride()},
+             {[=](const Expr &i, const Expr &key) { return mask(key, min(i, last_row)); }, mask.dim(1).stride()}});
     }
 
     // The runtime hands over cropped views that start at 0.

@@ -3,6 +3,7 @@
 #include "riscv_vectors.h"
 #include "schedules/cpu_rows.h"
 #include "scratch_memory.h"
+#include "type_parameters.h"
 
 #include <Halide.h>
 
@@ -14,7 +15,7 @@ using namespace Halide;
 // and whose sum is 1. A side with lse = -infinity is ignored.
 class MergeGenerator : public Generator<MergeGenerator> {
  public:
-    GeneratorParam<Type> dtype{"dtype", Float(32)};
+    TypeParameters types;
     GeneratorParam<int> block_q{"block_q", 16};
 
     Input<Buffer<void, 2>> out_a{"out_a"};
@@ -26,23 +27,25 @@ class MergeGenerator : public Generator<MergeGenerator> {
 
     void configure() {
         for (auto *buffer : {&out_a, &out_b}) {
-            buffer->set_type(dtype);
+            buffer->set_type(buffer_type(numbers().storage));
         }
         for (auto *buffer : {&lse_a, &lse_b}) {
-            buffer->set_type(dtype);
+            buffer->set_type(numbers().accumulation);
         }
-        out.set_type(dtype);
-        lse.set_type(dtype);
+        out.set_type(buffer_type(numbers().storage));
+        lse.set_type(numbers().accumulation);
     }
 
     void generate() {
         Var row("row"), channel("channel");
         Expr head_dim_v = out_a.dim(0).extent(), at = min(row, lse_a.dim(0).extent() - 1);
-        OnlineSoftmax state(row, head_dim_v, side(lse_a(at), [&](Expr c) { return out_a(c, at); }));
-        state.add_blocks("other", 1,
-                         [&](const Expr &) { return side(lse_b(at), [&](Expr c) { return out_b(c, at); }); });
+        OnlineSoftmax state(row, head_dim_v,
+                            side(lse_a(at), [&](Expr c) { return from_storage(out_a(c, at), numbers()); }));
+        state.add_blocks("other", 1, [&](const Expr &) {
+            return side(lse_b(at), [&](Expr c) { return from_storage(out_b(c, at), numbers()); });
+        });
         state.finish();
-        out(channel, row) = state.normalised(row, channel);
+        out(channel, row) = to_storage(state.normalised(row, channel), numbers());
         lse(row) = state.lse(row);
 
         for (OutputImageParam p : std::vector<OutputImageParam>{out_a, out_b, out}) {
@@ -52,7 +55,7 @@ class MergeGenerator : public Generator<MergeGenerator> {
         for (OutputImageParam p : std::vector<OutputImageParam>{lse_a, lse_b, lse}) {
             p.dim(0).set_min(0).set_stride(Expr());
         }
-        const int lanes = natural_vector_size(dtype);
+        const int lanes = natural_vector_size(numbers().accumulation);
         schedule_state_cpu(state, {block_q, 0, 1, 1, 1, 1}, lanes);
         schedule_output_cpu(out, lanes);
         schedule_output_cpu(lse, lanes);
@@ -64,11 +67,13 @@ class MergeGenerator : public Generator<MergeGenerator> {
     }
 
  private:
-    OnlineSoftmax::Part side(const Expr &lse, const std::function<Expr(Expr)> &values) const {
-        Expr ignored = is_negative_infinity(lse), zero = Internal::make_const(dtype, 0);
+    NumberTypes numbers() const { return types.chosen(get_target()); }
+
+    OnlineSoftmax::Part side(const Expr &side_lse, const std::function<Expr(Expr)> &values) const {
+        Expr ignored = is_negative_infinity(side_lse), zero = Internal::make_const(side_lse.type(), 0);
         // The maximum may swallow a NaN, the sum does not.
-        Expr one = select(is_nan(lse), lse, Internal::make_const(dtype, 1));
-        return {lse, select(ignored, zero, one),
+        Expr one = select(is_nan(side_lse), side_lse, Internal::make_const(side_lse.type(), 1));
+        return {side_lse, select(ignored, zero, one),
                 [=](const Expr &channel) { return select(ignored, zero, values(channel)); }};
     }
 };

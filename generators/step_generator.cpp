@@ -3,6 +3,7 @@
 #include "riscv_vectors.h"
 #include "schedules/cpu_rows.h"
 #include "scratch_memory.h"
+#include "type_parameters.h"
 
 #include <Halide.h>
 
@@ -10,11 +11,11 @@ namespace flashwright {
 
 using namespace Halide;
 
-// Takes given scores and their values into a softmax state (m, l, unnormalised accumulator). A score of -infinity
-// hides.
+// Updates a softmax state (m, l, unnormalised accumulator) with given scores and their values. A score of -infinity
+// masks its key.
 class StepGenerator : public Generator<StepGenerator> {
  public:
-    GeneratorParam<Type> dtype{"dtype", Float(32)};
+    TypeParameters types;
     // Keys that are taken in at once: they bound the temporary memory.
     GeneratorParam<int> block_q{"block_q", 16}, tile_k{"tile_k", 64};
 
@@ -24,35 +25,36 @@ class StepGenerator : public Generator<StepGenerator> {
     Output<Buffer<void, 2>> acc_out{"acc_out"};
 
     void configure() {
+        v.set_type(buffer_type(numbers().storage));
         for (auto *buffer : {&m, &l}) {
-            buffer->set_type(dtype);
+            buffer->set_type(numbers().accumulation);
         }
-        for (auto *buffer : {&acc, &scores, &v}) {
-            buffer->set_type(dtype);
+        for (auto *buffer : {&acc, &scores}) {
+            buffer->set_type(numbers().accumulation);
         }
-        m_out.set_type(dtype);
-        l_out.set_type(dtype);
-        acc_out.set_type(dtype);
+        m_out.set_type(numbers().accumulation);
+        l_out.set_type(numbers().accumulation);
+        acc_out.set_type(numbers().accumulation);
     }
 
     void generate() {
-        const Type type = dtype;
         const int keys_per_block = tile_k;
         BlockSoftmax::Vars vars;
         const Var row = vars.row, j = vars.j, block = vars.block, channel = vars.channel;
         Expr head_dim_v = v.dim(0).extent(), keys = v.dim(1).extent(), at = min(row, m.dim(0).extent() - 1);
         const Expr whole = keys / keys_per_block, rest = keys % keys_per_block;
-        const std::vector<KeyBlocks> segments{{0, keys_per_block, whole},
-                                              {whole * keys_per_block, max(rest, 1), select(rest > 0, 1, 0)}};
+        const std::vector<KeyBlocks> runs{{0, keys_per_block, whole},
+                                          {whole * keys_per_block, max(rest, 1), select(rest > 0, 1, 0)}};
 
         OnlineSoftmax state(row, head_dim_v, {m(at), l(at), [&](Expr c) { return acc(c, at); }});
         std::vector<BlockSoftmax> softmaxes;
-        for (const KeyBlocks &blocks : segments) {
-            Func given("given"), seen("seen");
+        for (const KeyBlocks &blocks : runs) {
+            Func given("given"), unmasked("unmasked");
             given(row, j, block) = scores(blocks.begin(block) + j, at);
-            seen(row, j, block) = !is_negative_infinity(given(row, j, block));
+            unmasked(row, j, block) = !is_negative_infinity(given(row, j, block));
             const std::string name = softmaxes.empty() ? "whole" : "rest";
-            softmaxes.emplace_back(name, vars, blocks, given, seen, [&](Expr key, Expr c) { return v(c, key); });
+            softmaxes.emplace_back(name, vars, blocks, given, unmasked,
+                                   [&](Expr key, Expr c) { return from_storage(v(c, key), numbers()); });
             const BlockSoftmax &softmax = softmaxes.back();
             state.add_blocks("step_" + name, blocks.count, [&](const Expr &b) { return softmax.part(b); });
         }
@@ -68,7 +70,7 @@ class StepGenerator : public Generator<StepGenerator> {
         for (OutputImageParam p : std::vector<OutputImageParam>{m, l, m_out, l_out}) {
             p.dim(0).set_min(0).set_stride(Expr());
         }
-        const int lanes = natural_vector_size(type);
+        const int lanes = natural_vector_size(numbers().accumulation);
         const CpuSimdTiles tiles{block_q, keys_per_block, 1, 1, 1, 1};
         for (int n = 0; n < (int)softmaxes.size(); n++) {
             schedule_given_scores_cpu(softmaxes[n], state, n, tiles, lanes);
@@ -84,6 +86,9 @@ class StepGenerator : public Generator<StepGenerator> {
         allocate_from_scratch(get_pipeline());
         suit_riscv_vectors(get_pipeline(), get_target());
     }
+
+ private:
+    NumberTypes numbers() const { return types.chosen(get_target()); }
 };
 
 }  // namespace flashwright

@@ -34,8 +34,8 @@ void schedule_product(Func product, Stage consumer, Func owner, const Var &along
 void schedule_gradient_cpu(GradientTile &t, GradientOutputs &outputs, int update, const CpuSimdTiles &tiles,
                            int lanes) {
     const int width = tiles.width;
-    if (t.seen.defined()) {
-        t.seen.compute_root().vectorize(t.key, lanes);
+    if (t.unmasked.defined()) {
+        t.unmasked.compute_root().vectorize(t.key, lanes);
     }
     for (Func f : {t.probabilities, t.dscores}) {
         f.compute_root();

@@ -32,24 +32,24 @@ void schedule_dots(Func dots, const Var &row, const Var &j, const RVar &d, const
     across.update().reorder(u, row, j, vector).vectorize(u).unroll(j).unroll(row);
 }
 
-void schedule_scores(ScoredBlocks &path, const LoopLevel &block, const CpuSimdTiles &tiles, int lanes) {
-    const Var row = path.softmax.vars.row, j = path.softmax.vars.j;
+void schedule_scores(ScoredBlocks &code_path, const LoopLevel &block, const CpuSimdTiles &tiles, int lanes) {
+    const Var row = code_path.softmax.vars.row, j = code_path.softmax.vars.j;
     // Scores ask for it a vector of keys at a time, values for one key.
-    if (any_seen_from_memory(path.terms) && path.softmax.seen.defined()) {
-        path.seen.compute_at(block).bound(row, 0, tiles.block_q).reorder_storage(j, row);
-        path.seen.vectorize(j, lanes, TailStrategy::ShiftInwards);
+    if (any_masks_from_memory(code_path.terms) && code_path.softmax.unmasked.defined()) {
+        code_path.unmasked.compute_at(block).bound(row, 0, tiles.block_q).reorder_storage(j, row);
+        code_path.unmasked.vectorize(j, lanes, TailStrategy::ShiftInwards);
     }
     Var outer("outer"), inner("inner");
-    path.softmax.scores.compute_at(block).bound(row, 0, tiles.block_q).reorder_storage(j, row);
-    path.softmax.scores.split(j, outer, inner, tiles.tile_k, TailStrategy::ShiftInwards)
+    code_path.softmax.scores.compute_at(block).bound(row, 0, tiles.block_q).reorder_storage(j, row);
+    code_path.softmax.scores.split(j, outer, inner, tiles.tile_k, TailStrategy::ShiftInwards)
         .reorder(inner, row, outer)
         .vectorize(inner, lanes);
-    for (const ScoreTerm &term : path.terms) {
-        if (term.unused.defined()) {
-            path.softmax.scores.specialize(term.unused);
+    for (const ScoreTerm &term : code_path.terms) {
+        if (term.identity.defined()) {
+            code_path.softmax.scores.specialize(term.identity);
         }
     }
-    schedule_dots(path.dots, row, j, path.over_head_dim.x, path.softmax.scores, outer, tiles, lanes);
+    schedule_dots(code_path.dots, row, j, code_path.over_head_dim.x, code_path.softmax.scores, outer, tiles, lanes);
 }
 
 void schedule_row_reduction(Func f, const BlockSoftmax &p, const LoopLevel &block, const CpuSimdTiles &tiles) {
@@ -100,11 +100,11 @@ void schedule_decode_cpu(ForwardAttention &a, const CpuSimdTiles &tiles, int lan
     for (Func f : {s.state, s.inverse_sum, s.lse}) {
         f.compute_root().bound(s.row, 0, tiles.block_q);
     }
-    for (int n = 0; n < (int)a.paths.size(); n++) {
+    for (int n = 0; n < (int)a.code_paths.size(); n++) {
         const LoopLevel block(s.state, s.steps[n].y);
         s.state.update(n).reorder(s.row, s.steps[n].x, s.steps[n].y).unroll(s.steps[n].x, 4, TailStrategy::GuardWithIf);
-        schedule_scores(a.paths[n], block, tiles, lanes);
-        schedule_softmax(a.paths[n].softmax, a.head_dim_v, block, tiles, lanes);
+        schedule_scores(a.code_paths[n], block, tiles, lanes);
+        schedule_softmax(a.code_paths[n].softmax, a.head_dim_v, block, tiles, lanes);
     }
 }
 

@@ -50,20 +50,20 @@ void schedule_rounds(TransposedCopy &copy) {
 LoopLevel block_loop(OnlineSoftmax &state, int update) { return LoopLevel(state.state, state.steps[update].y); }
 
 // What terms read from memory is read once a block, and so is what comes of it.
-void schedule_terms(ScoredBlocks &path, const LoopLevel &block, const CpuSimdTiles &tiles, int lanes) {
+void schedule_terms(ScoredBlocks &code_path, const LoopLevel &block, const CpuSimdTiles &tiles, int lanes) {
     const auto once_a_block = [&](Func f) {
         return f.compute_at(block)
-            .bound(path.softmax.vars.row, 0, tiles.block_q)
-            .vectorize(path.softmax.vars.row, lanes);
+            .bound(code_path.softmax.vars.row, 0, tiles.block_q)
+            .vectorize(code_path.softmax.vars.row, lanes);
     };
-    for (const ScoreTerm &term : path.terms) {
+    for (const ScoreTerm &term : code_path.terms) {
         for (const MemoryTile &tile : term.reads) {
-            once_a_block(tile.element).specialize(tile.one_for_all);
+            once_a_block(tile.element).specialize(tile.broadcast_rows);
         }
     }
     // Scores ask once, values once for each of their channels.
-    if (any_seen_from_memory(path.terms) && path.softmax.seen.defined()) {
-        once_a_block(path.seen);
+    if (any_masks_from_memory(code_path.terms) && code_path.softmax.unmasked.defined()) {
+        once_a_block(code_path.unmasked);
     }
 }
 
@@ -91,18 +91,18 @@ void schedule_given_scores_cpu(BlockSoftmax &p, OnlineSoftmax &state, int update
 }
 
 void schedule_forward_cpu(ForwardAttention &a, const CpuSimdTiles &tiles, int lanes) {
-    for (int n = 0; n < (int)a.paths.size(); n++) {
-        ScoredBlocks &path = a.paths[n];
+    for (int n = 0; n < (int)a.code_paths.size(); n++) {
+        ScoredBlocks &code_path = a.code_paths[n];
         const LoopLevel block = block_loop(a.state, n);
-        schedule_terms(path, block, tiles, lanes);
-        schedule_register_tiles(path.dots, path.softmax.scores, a.vars.row, a.vars.j, path.over_head_dim, block, tiles,
-                                tiles.tile_k, lanes);
-        for (const ScoreTerm &term : path.terms) {
-            if (term.unused.defined()) {
-                path.softmax.scores.specialize(term.unused);
+        schedule_terms(code_path, block, tiles, lanes);
+        schedule_register_tiles(code_path.dots, code_path.softmax.scores, a.vars.row, a.vars.j, code_path.over_head_dim,
+                                block, tiles, tiles.tile_k, lanes);
+        for (const ScoreTerm &term : code_path.terms) {
+            if (term.identity.defined()) {
+                code_path.softmax.scores.specialize(term.identity);
             }
         }
-        schedule_block_softmax_cpu(path.softmax, a.state, n, tiles, lanes);
+        schedule_block_softmax_cpu(code_path.softmax, a.state, n, tiles, lanes);
     }
 }
 

@@ -65,8 +65,8 @@ void schedule_pairs(GradientPass &pass, const LoopLevel &at_block, const Sides &
         f.bound_extent(row, tiles.rows).bound_extent(block, 1);
     }
     std::vector<Func> pairs{way.dots, way.dprobabilities, way.probabilities, way.dscores};
-    if (way.seen.defined()) {
-        pairs.push_back(way.seen);
+    if (way.unmasked.defined()) {
+        pairs.push_back(way.unmasked);
     }
     for (Func f : pairs) {
         keep_in_registers(f, at_block, {sides.own, sides.other});

@@ -59,9 +59,9 @@ void schedule_path(ScoredBlocks &path, OnlineSoftmax &state, int update, Func k,
             f.unroll(f.args()[1]);
         }
     }
-    if (p.seen.defined()) {
-        keep_in_registers(p.seen, at_block, vars.row, vars.outer, tiles);
-        p.seen.bound_extent(vars.block, 1).bound(vars.j, 0, tiles.block_k).unroll(vars.j);
+    if (p.unmasked.defined()) {
+        keep_in_registers(p.unmasked, at_block, vars.row, vars.outer, tiles);
+        p.unmasked.bound_extent(vars.block, 1).bound(vars.j, 0, tiles.block_k).unroll(vars.j);
     }
     for (Func f : {path.dots, p.weights, p.max, p.sum}) {
         keep_in_registers(f, at_block, vars.row, vars.outer, tiles);
@@ -132,8 +132,8 @@ void schedule_forward_gpu(ForwardAttention &a, Func output, Func k, const GpuTil
     // Were the state itself read by vectors, LLVM would keep it in pairs of registers and copy it in every block.
     s.normalised.bound(s.channel, 0, tiles.own_channels()).unroll(s.channel).reorder_storage(s.channel, s.row);
     s.state.unroll(s.slot).reorder_storage(s.slot, s.row);
-    for (int n = 0; n < (int)a.paths.size(); n++) {
-        schedule_path(a.paths[n], s, n, k, tiles);
+    for (int n = 0; n < (int)a.code_paths.size(); n++) {
+        schedule_path(a.code_paths[n], s, n, k, tiles);
     }
 }
 

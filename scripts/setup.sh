@@ -35,6 +35,8 @@ fi
 install_in_venv() {
     local requirements=$1 stamp=$venv/${1%.txt}.stamp wanted
     shift
+    # A link leads to another tree's venv, which --clear would empty. It is used as it is.
+    [ ! -L "$venv" ] || return 0
     wanted=$(printf '%s\n' "$PWD" "$(sha256sum "$requirements")")
     [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || return 0
     say "Installing $requirements in $venv"

@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto kInvalid = FLASHWRIGHT_INVALID_ARGUMENT;
 constexpr auto kUnsupported = FLASHWRIGHT_UNSUPPORTED;
-const double kNaN = std::nan(""), kInfinity = std::numeric_limits<double>::infinity(), kMinusOne = -1;
+const double kNaN = std::nan(""), kInfinity = std::numeric_limits<double>::infinity();
 const std::int64_t kDiagonal = 3, kFarDiagonal = std::int64_t{1} << 40;
 
 // A valid call with every optional tensor, and copies of what its pointers point to. Each test makes one argument

@@ -9,7 +9,6 @@ namespace flashwright::test {
 
 namespace {
 
-constexpr auto kTopLeft = FLASHWRIGHT_ALIGN_TOP_LEFT;
 constexpr auto kBottomRight = FLASHWRIGHT_ALIGN_BOTTOM_RIGHT;
 
 // The values of `near` around one tile and around two, where a tail begins or ends.

@@ -74,14 +74,14 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
 
     void generate() {
         tiles = GpuTiles{head_dim, threads, rows, block_k, tile_d, tile_v};
-        query_row(channel, row) = from_storage(queries(channel, row), get_target());
-        key_row(channel, row) = from_storage(keys(channel, row), get_target());
+        query_row(channel, row) = from_storage(queries(channel, row), numbers());
+        key_row(channel, row) = from_storage(keys(channel, row), numbers());
         // Every pair is tested: beside four or five products that costs little, and a second way for blocks whose pairs
         // are all seen takes registers.
         const Func first = own_bound("first", kFirst), last = own_bound("last", kLast);
         ScoreTerms tested = chosen_terms();
         tested.push_back(position(first, last));
-        const GradientTile way("block", halide_type_of<float>(), inputs(), tested, !assume_finite, 1);
+        const GradientTile way("block", halide_type_of<float>(), inputs(), tested, assume_finite, 1);
         GradientPass pass{owns_keys(), query_row, key_row, stored(), way, {first, last}, planned_blocks()};
         if (sums.value() == "dbias") {
             give_scores(pass);
@@ -95,7 +95,7 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
         pass.gradients(channel, own, strip, group) = Tuple(scaled);
         const std::vector<Expr> gradients =
             values_at(pass.gradients, {channel, row % tiles.rows, row / tiles.rows, group});
-        result(channel, gradient, row, group) = to_storage(mux(gradient, gradients), stored(), get_target());
+        result(channel, gradient, row, group) = to_storage(mux(gradient, gradients), numbers());
         constrain_buffers();
         schedule_gradient_gpu(pass, result, tiles);
     }
@@ -111,7 +111,8 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
     Func query_row{"query_row"}, key_row{"key_row"};  // (channel, row)
     GpuTiles tiles;
 
-    Type stored() const { return storage_type(dtype); }
+    NumberTypes numbers() const { return {dtype, Float(32), get_target()}; }
+    Type stored() const { return buffer_type(dtype); }
     bool owns_keys() const { return sums.value() != "dq" && sums.value() != "dbias"; }
     std::vector<std::string> wanted() const {
         return sums.value() == "dk+dv" ? std::vector<std::string>{"dk", "dv"} : std::vector<std::string>{sums.value()};
@@ -127,9 +128,9 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
 
     int row_elements() const { return 2 * tiles.head_dim + kColumns * elements_of_a_float(stored()); }
 
-    Expr column_of(const Input<Buffer<void, 2>> &side, Column column, const Expr &row) const {
+    Expr column_of(const Input<Buffer<void, 2>> &side, Column column, const Expr &i) const {
         const int first = 2 * tiles.head_dim + column * elements_of_a_float(stored());
-        return float_of_elements([&](int n) { return Expr(side(first + n, row)); }, stored());
+        return float_of_elements([&](int n) { return Expr(side(first + n, i)); }, stored());
     }
 
     GradientInputs inputs() {
@@ -192,7 +193,7 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
     // block: comparisons of whole indices would keep a register for each.
     ScoreTerm position(const Func &first, const Func &last) {
         ScoreTerm term;
-        term.seen = [=](const ScoreIndex &at) {
+        term.unmasked = [=](const ScoreIndex &at) {
             const Expr mine = owns_keys() ? at.key : at.row, other = owns_keys() ? at.row : at.key;
             return other >= first(mine, section) && other <= last(mine, section);
         };
@@ -206,12 +207,12 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
         arguments.softcap = softcap;
         arguments.alibi_slope = alibi_slope(row_of(i));
         arguments.diagonal_offset = diagonal_key(row_of(i)) - row_of(i);
-        arguments.bias.element = [this](const Expr &row, const Expr &key) {
-            const Expr place = unsafe_promise_clamped(bias_offset(row) + key, 0, bias.dim(0).extent() - 1);
-            return from_storage(bias(place), get_target());
+        arguments.bias.element = [this](const Expr &n, const Expr &key) {
+            const Expr place = unsafe_promise_clamped(bias_offset(n) + key, 0, bias.dim(0).extent() - 1);
+            return from_storage(bias(place), numbers());
         };
-        arguments.mask.element = [this](const Expr &row, const Expr &key) {
-            return mask(unsafe_promise_clamped(mask_offset(row) + key, 0, mask.dim(0).extent() - 1));
+        arguments.mask.element = [this](const Expr &n, const Expr &key) {
+            return mask(unsafe_promise_clamped(mask_offset(n) + key, 0, mask.dim(0).extent() - 1));
         };
         arguments.bias.row_stride = arguments.mask.row_stride = 1;  // read where it is used, whatever it is
         ScoreTerms chosen = named_terms(terms, "block", arguments);
@@ -227,8 +228,8 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
                     return f(score, among_all(at));
                 };
             }
-            if (term.seen) {
-                term.seen = [=, f = term.seen](const ScoreIndex &at) { return f(among_all(at)); };
+            if (term.unmasked) {
+                term.unmasked = [=, f = term.unmasked](const ScoreIndex &at) { return f(among_all(at)); };
             }
         }
         return chosen;

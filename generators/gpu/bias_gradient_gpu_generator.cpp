@@ -1,4 +1,4 @@
-#include "half_storage.h"
+#include "algorithm/storage.h"
 
 #include <Halide.h>
 
@@ -16,13 +16,12 @@ class BiasGradientGpuGenerator : public Generator<BiasGradientGpuGenerator> {
     Input<int> rows{"rows"}, heads{"heads"}, batches{"batches"};  // that are one of the bias's; 1: each has its own
     Output<Buffer<void, 4>> bias{"bias"};
 
-    void configure() { bias.set_type(storage_type(dtype)); }
+    void configure() { bias.set_type(buffer_type(dtype)); }
 
     void generate() {
         RDom all(0, rows, 0, heads, 0, batches, "all");
         sum(key, row, head, batch) += cast<double>(scores(key, row + all.x, head + all.y, batch + all.z));
-        const Expr total = sum(key, row, head, batch);
-        bias(key, row, head, batch) = bias.type() == Float(32) ? cast<float>(total) : half_of_double(total);
+        bias(key, row, head, batch) = to_storage(sum(key, row, head, batch), {dtype, Float(64), get_target()});
     }
 
     void schedule() {
@@ -47,9 +46,6 @@ class BiasGradientGpuGenerator : public Generator<BiasGradientGpuGenerator> {
     }
 
  private:
-    // Rounded once: by way of f32 it would be twice.
-    static Expr half_of_double(const Expr &number) { return reinterpret<uint16_t>(cast(Float(16), number)); }
-
     static constexpr int kKeys = 32, kRows = 8;  // threads of a block
     Var key{"key"}, row{"row"}, head{"head"}, batch{"batch"};
     Func sum{"sum"};

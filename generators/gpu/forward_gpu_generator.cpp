@@ -99,7 +99,7 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
         const Expr out = at_row(state.normalised, {row_in, min(column, own - 1)});
         const Expr lse = at_row(state.lse, {row_in});
         result(channel, row, head, batch) =
-            select(column < own, to_storage(out, stored(), get_target()), bits_as_storage(lse, column, stored()));
+            select(column < own, to_storage(out, numbers()), bits_as_storage(lse, column, stored()));
     }
 
     // The tile's blocks of keys from one boundary of its plan to the next. The clamp lets Halide prove what it makes
@@ -115,8 +115,6 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
     // selected one by one that would save little, and all blocks are tested.
     void add_blocks(ForwardAttention &attention, const GpuTiles &tiles) {
         const char *const names[] = {"left", "interior", "right"};
-        const auto hidden =
-            assume_finite ? ForwardAttention::HiddenValues::finite : ForwardAttention::HiddenValues::anything;
         for (int n = assume_finite ? 0 : 2; n < 3; n++) {
             ScoreTerms chosen = chosen_terms(names[n]);
             if (tiles.parts > 1) {
@@ -125,7 +123,7 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
             if (n != 1) {
                 chosen.push_back(position_in_block(names[n], tiles.block_k));
             }
-            attention.add_blocks(names[n], planned_blocks(n, tiles), chosen, hidden);
+            attention.add_blocks(names[n], planned_blocks(n, tiles), chosen, assume_finite);
         }
     }
 
@@ -148,41 +146,40 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
     // Causal, window and key length in one, as position_term. It compares the key's place in its block, a constant,
     // with bounds of the row that are computed once a block: comparisons of whole indices would keep a register for
     // each key.
-    ScoreTerm position_in_block(const std::string &segment, int block_k) {
+    ScoreTerm position_in_block(const std::string &segment, int length) {
         const Var block("block");
         Func first("first_" + segment), last("last_" + segment);
-        const Expr row_in_head = first_row + row, begin = block * block_k;
+        const Expr row_in_head = first_row + row, begin = block * length;
         first(with_outer({row, block}, outer)) = row_in_head + lo_offset(batch) - begin;
         last(with_outer({row, block}, outer)) = min(row_in_head + hi_offset(batch), key_count(batch) - 1) - begin;
         ScoreTerm term;
-        term.seen = [=](const ScoreIndex &at) {
-            const std::vector<Expr> place = with_outer({at.row, at.key / block_k}, at.outer);
-            return at.key % block_k >= first(place) && at.key % block_k <= last(place);
+        term.unmasked = [=](const ScoreIndex &at) {
+            const std::vector<Expr> place = with_outer({at.row, at.key / length}, at.outer);
+            return at.key % length >= first(place) && at.key % length <= last(place);
         };
         term.reads = {{first, false}, {last, false}};
         return term;
     }
 
-    Type stored() const { return storage_type(dtype); }
+    NumberTypes numbers() const { return {dtype, Float(32), get_target()}; }
+    Type stored() const { return buffer_type(dtype); }
 
     Expr loaded(const Input<Buffer<void, 4>> &buffer, const std::vector<Expr> &place) {
-        return from_storage(buffer(place), get_target());
+        return from_storage(buffer(place), numbers());
     }
 
     static void use_hardware_exponentials(ForwardAttention &attention) {
         use_hardware_exponential(attention.state.state);
-        for (const ScoredBlocks &path : attention.paths) {
+        for (const ScoredBlocks &path : attention.code_paths) {
             use_hardware_exponential(path.softmax.weights);
         }
     }
 
     ScoreTerms chosen_terms(const std::string &segment) {
-        const auto bias_at = [this](const Expr &row, const Expr &key) {
-            return loaded(bias, {key, first_row + row, head, batch});
+        const auto bias_at = [this](const Expr &i, const Expr &key) {
+            return loaded(bias, {key, first_row + i, head, batch});
         };
-        const auto mask_at = [this](const Expr &row, const Expr &key) {
-            return mask(key, first_row + row, head, batch);
-        };
+        const auto mask_at = [this](const Expr &i, const Expr &key) { return mask(key, first_row + i, head, batch); };
         return named_terms(terms, segment,
                            {softcap,
                             alibi_slopes(head),

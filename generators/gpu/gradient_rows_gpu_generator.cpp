@@ -1,4 +1,4 @@
-#include "half_storage.h"
+#include "algorithm/storage.h"
 
 #include <Halide.h>
 
@@ -40,7 +40,7 @@ class GradientRowsGpuGenerator : public Generator<GradientRowsGpuGenerator> {
 
     void configure() {
         for (auto *buffer : {&out, &dout}) {
-            buffer->set_type(storage_type(dtype));
+            buffer->set_type(buffer_type(dtype));
         }
     }
 
@@ -59,7 +59,7 @@ class GradientRowsGpuGenerator : public Generator<GradientRowsGpuGenerator> {
         const Expr sees = exists && reinterpret<int32_t>(logarithm) != (infinity_bits | minus);
         RDom c(0, out.dim(0).extent(), "c");
         const auto loaded = [&](const Input<Buffer<void, 4>> &from) {
-            return from_storage(from(c, own, head, batch), get_target());
+            return from_storage(from(c, own, head, batch), {dtype, Float(32), get_target()});
         };
         delta(row, head, batch) += select(sees, loaded(out) * loaded(dout), 0.0f);
         columns(column, row, head, batch) =

@@ -1,25 +1,11 @@
 #include "half_storage.h"
 
-#include <cmath>
-
 namespace flashwright {
 
 using namespace Halide;
 using namespace Halide::Internal;
 
 namespace {
-
-constexpr int kInfinity = 0x7c00, kNaN = 0x7e00, kLeastNormal = 0x400;  // in f16
-
-// By arithmetic on integers.
-Expr widened(const Expr &half) {
-    constexpr int kRebias = (127 - 15) << 23;  // once for a number, twice for infinity and NaN
-    const Expr magnitude = cast<int>(half & cast<uint16_t>(0x7fff));
-    const Expr subnormal = cast<float>(magnitude) * std::ldexp(1.0f, -24);
-    const Expr other = reinterpret<float>((magnitude << 13) + select(magnitude >= kInfinity, 2 * kRebias, kRebias));
-    const Expr sign = cast<uint32_t>(half & cast<uint16_t>(0x8000)) << 16;
-    return reinterpret<float>(reinterpret<uint32_t>(select(magnitude < kLeastNormal, subnormal, other)) | sign);
-}
 
 class LoadByWords : public IRMutator {
     using IRMutator::visit;
@@ -38,22 +24,6 @@ class LoadByWords : public IRMutator {
 };
 
 }  // namespace
-
-Type storage_type(const Type &type) { return type == Float(16) ? UInt(16) : type; }
-
-Expr from_storage(const Expr &stored, const Target &target) {
-    if (stored.type() != UInt(16)) return stored;
-    return target.has_feature(Target::CUDA) ? cast<float>(reinterpret(Float(16), stored)) : widened(stored);
-}
-
-Expr to_storage(const Expr &number, const Type &stored, const Target &target) {
-    if (stored != UInt(16)) return number;
-    if (target.has_feature(Target::CUDA)) return reinterpret(stored, cast(Float(16), number));
-    // Halide's own makes infinity of NaN.
-    const Expr magnitude = reinterpret<uint32_t>(number) & cast<uint32_t>(0x7fffffff);
-    return select(magnitude > cast<uint32_t>(0x7f800000), cast(stored, kNaN),
-                  reinterpret(stored, float32_to_float16(number)));
-}
 
 Expr bits_as_storage(const Expr &number, const Expr &n, const Type &stored) {
     if (stored != UInt(16)) return number;

@@ -18,7 +18,6 @@ GpuBackwardTensors::GpuBackwardTensors(const BackwardProblem &problem, const Gpu
       bias_offset(context),
       mask_offset(context),
       passes{Pass(context), Pass(context), Pass(context), Pass(context)},
-      problem_(problem),
       p_(problem.forward),
       kernel_(kernel),
       context_(context) {

@@ -47,7 +47,6 @@ class GpuBackwardTensors {
     flashwright_status describe_passes();
     void fill_plan(const GpuGradientKernel::Pass &pass, const DeviceTensor &plan) const;
 
-    const BackwardProblem &problem_;
     const ForwardProblem &p_;
     const GpuGradientKernel &kernel_;
     void *context_;

@@ -55,8 +55,8 @@ Halide::Buffer<double> values_of(const ScoreTerms &terms, double shift = 0) {
     return on_grid(shift, [&](const Expr &score, const ScoreIndex &at) { return apply_terms(terms, score, at); });
 }
 
-Halide::Buffer<double> seen_of(const ScoreTerms &terms) {
-    return on_grid(0, [&](const Expr &, const ScoreIndex &at) { return seen_by_terms(terms, at); });
+Halide::Buffer<double> unmasked_of(const ScoreTerms &terms) {
+    return on_grid(0, [&](const Expr &, const ScoreIndex &at) { return is_unmasked(terms, at); });
 }
 
 void expect_derivative(const ScoreTerms &terms) {
@@ -107,22 +107,23 @@ TEST(ScoreTerms, Alibi) {
 TEST(ScoreTerms, Bias) {
     const ScoreTerms terms = {bias_term(read_by(bias_expr))};
     expect_grid(values_of(terms), [](int key, int row) { return score_at(key, row) + bias_at(key, row); });
-    expect_grid(seen_of(terms), [](int key, int) { return key == 5 ? 0 : 1; });
+    expect_grid(unmasked_of(terms), [](int key, int) { return key == 5 ? 0 : 1; });
     expect_derivative(terms);
-    EXPECT_TRUE(any_seen_from_memory(terms));
+    EXPECT_TRUE(any_masks_from_memory(terms));
 }
 
 TEST(ScoreTerms, Mask) {
     const ScoreTerms terms = {mask_term(read_by(mask_expr))};
     expect_grid(values_of(terms), score_at);
-    expect_grid(seen_of(terms), [](int key, int row) { return (key + row) % 3 == 0 ? 0 : 1; });
-    EXPECT_TRUE(any_seen_from_memory(terms));
+    expect_grid(unmasked_of(terms), [](int key, int row) { return (key + row) % 3 == 0 ? 0 : 1; });
+    EXPECT_TRUE(any_masks_from_memory(terms));
 }
 
 TEST(ScoreTerms, Position) {
     const ScoreTerms terms = {position_term(Expr(-1), Expr(2), Expr(6))};
-    expect_grid(seen_of(terms), [](int key, int row) { return key >= row - 1 && key <= row + 2 && key < 6 ? 1 : 0; });
-    EXPECT_FALSE(any_seen_from_memory(terms));
+    expect_grid(unmasked_of(terms),
+                [](int key, int row) { return key >= row - 1 && key <= row + 2 && key < 6 ? 1 : 0; });
+    EXPECT_FALSE(any_masks_from_memory(terms));
 }
 
 TEST(ScoreTerms, ListsComposeInOrder) {
@@ -131,7 +132,7 @@ TEST(ScoreTerms, ListsComposeInOrder) {
     expect_grid(values_of(terms), [](int key, int row) {
         return 4 * std::tanh(score_at(key, row) / 4) - 0.5 * std::abs(key - (row - 1)) + bias_at(key, row);
     });
-    expect_grid(seen_of(terms), [](int key, int row) {
+    expect_grid(unmasked_of(terms), [](int key, int row) {
         return key != 5 && (key + row) % 3 != 0 && key >= row - 2 && key <= row + 3 && key < 7 ? 1 : 0;
     });
     expect_derivative(terms);
@@ -142,7 +143,7 @@ TEST(ScoreTerms, ListsComposeInOrder) {
 
 TEST(ScoreTerms, EmptyListChangesNothing) {
     expect_grid(values_of({}), score_at);
-    expect_grid(seen_of({}), [](int, int) { return 1; });
+    expect_grid(unmasked_of({}), [](int, int) { return 1; });
     expect_derivative({});
 }
 

@@ -146,7 +146,7 @@ rm fail
 # Interrupted: what is known is kept.
 "$FLASHWRIGHT_BIN" tune --backend cuda --output late.json "${few[@]}" --only block_k=12,24 >stdout 2>stderr </dev/null &
 pid=$!
-for _ in $(seq 300); do pgrep -f "sleep 4321" >/dev/null && break; sleep 0.1; done
+until pgrep -f "sleep 4321" >/dev/null || ! kill -0 $pid; do sleep 0.1; done
 sleep 1
 kill -INT $pid
 code=0

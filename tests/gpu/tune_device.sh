@@ -168,7 +168,7 @@ configure "" 32 4
 # Interrupted while a candidate hangs: what is known is kept, and nothing is shipped by prediction.
 "${device[@]}" --output stopped.json "${few[@]}" --only tile_v=16 --only block_k=8,12,20 "${shape[@]}" --run-limit 100 >stdout 2>stderr </dev/null &
 pid=$!
-for _ in $(seq 300); do grep -q "checking threads=32 rows=1 block_k=20" stderr && break; sleep 0.1; done
+until grep -q "checking threads=32 rows=1 block_k=20" stderr || ! kill -0 $pid; do sleep 0.1; done
 kill -INT $pid
 code=0
 wait $pid || code=$?

@@ -227,16 +227,17 @@ for part in candidate.so build.json; do
 done
 
 # A second run into the same files while one writes them.
-flock winners.t4.json.journal sleep 4 &
+exec 9>>winners.t4.json.journal
+flock 9
 tune 1 --output winners.json --candidates 1
 says stderr "winners.t4.json.journal" "another run"
-wait
+exec 9>&-
 
 # Interrupted: what was found is kept, exit code 130.
 rm -f late.json*
 "$FLASHWRIGHT_BIN" tune --dtype f32 --isa avx2 --shape 1,2,2,64,64,40 --output late.json --budget 2m >stdout 2>stderr </dev/null &
 pid=$!
-for _ in $(seq 300); do grep -qs '"trial"' late.t4.json.journal && break; sleep 0.1; done
+until grep -qs '"trial"' late.t4.json.journal || ! kill -0 $pid; do sleep 0.1; done
 sleep 1
 kill -INT $pid
 code=0

@@ -44,7 +44,9 @@ std::vector<Options> option_table() {
     }
     const std::pair<std::int64_t, std::int64_t> windows[] = {{0, 0},        {5, -1},       {-1, 7},         {17, 2},
                                                              {3, kHighest}, {kHighest, 0}, {1000000, 1000}, {64, 64}};
-    for (auto [left, right] : windows) add([=](Options &o) { o.window_left = left, o.window_right = right; });
+    for (const auto &window : windows) {
+        add([=](Options &o) { o.window_left = window.first, o.window_right = window.second; });
+    }
     add([](Options &o) { o.window_left = 12, o.window_right = 5, o.causal = true, o.align = kBottomRight; });
     add([](Options &o) { o.window_left = 12, o.window_right = 5, o.align = kBottomRight; });
     add([](Options &o) { o.key_fractions = {0.7, 0, 1, 0.05}; });
