@@ -4,11 +4,9 @@
 #include "validators.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <limits>
 #include <stdexcept>
-#include <vector>
 
 namespace flashwright {
 
@@ -43,12 +41,6 @@ void add_score_options(CLI::App &command, AttentionOptions &options) {
 }
 
 CLI::Option *add_execution_options(CLI::App &command, AttentionOptions &options) {
-    std::vector<std::string> dtypes;
-    for (const Dtype &dtype : kDtypes) {
-        if (dtype.on_cpu) {
-            dtypes.push_back(dtype.name);
-        }
-    }
     CLI::Option *kernel = command.add_option("--kernel", options.kernel, "Force this kernel (see flashwright info)")
                               ->check(not_empty())
                               ->type_name("NAME");
@@ -63,9 +55,7 @@ CLI::Option *add_execution_options(CLI::App &command, AttentionOptions &options)
     command.add_option("--backend", options.backend, "Where to run: cpu (default), or on a GPU with opencl or cuda")
         ->check(CLI::IsMember({"cpu", "opencl", "cuda"}).description(""))
         ->type_name("cpu|opencl|cuda");
-    command.add_option("--dtype", options.dtype, "Fail unless the tensors have this type")
-        ->check(CLI::IsMember(dtypes).description(""))
-        ->type_name(fmt::format("{}", fmt::join(dtypes, "|")));
+    take_cpu_dtypes(command.add_option("--dtype", options.dtype, "Fail unless the tensors have this type"));
     command.add_flag("--verify", options.verify,
                      "Compare with reference attention in double; fail if an error is above the tolerance");
     return kernel;
