@@ -1,8 +1,10 @@
-// The gradient of attention for one tile of queries and keys as Halide Funcs, with no schedule (Dao et al. 2022,
-// appendix B).
+// The gradient of attention for one tile of queries and keys as Halide Funcs, without a schedule (Dao et al. 2022,
+// appendix B.2). With scores S = terms(scale Q K^T) of score_terms.h, lse from forward, and delta_i = dO_i . out_i:
 //
-// Five matrix products: the scores and dP for every pair, from which P and dS follow, and the sums of dQ, dK and dV
-// over the tile. Scores take no maximum here: P = exp(score - lse).
+//   P  = exp(S - lse),   dP = dO V^T,   dS = P (dP - delta),   dS0 = dS terms'(scale Q K^T),
+//   dV = P^T dO,   dK = scale dS0^T Q,   dQ = scale dS0 K.   dS is the gradient of a bias.
+//
+// P, dP, dS and dS0 are multiplied element by element. Masked pairs have P = 0. No maximum is needed, as S <= lse.
 #pragma once
 
 #include "score_terms.h"
@@ -40,7 +42,7 @@ struct GradientTile {
     Halide::Func unmasked;             // (key, row, section); may be undefined
     Halide::Func dots, probabilities;  // (key, row, section); the latter also times the derivative of the score terms
     Halide::Func dprobabilities, dscores;  // likewise; the latter also before that derivative (the gradient of a bias)
-    // (channel, row | key, section): sums over the tile, dq and dk before the softmax scale.
+    // (channel, row | key, section): sums over the tile; dq and dk are not yet multiplied by the softmax scale.
     Halide::Func dq, dk, dv;
     Halide::RDom over_head_dim, over_head_dim_v, over_keys, over_rows, sections;
 };

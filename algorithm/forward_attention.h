@@ -1,9 +1,14 @@
-// Blocked attention forward as Halide Funcs, with no schedule. One tile of query rows; blocks of keys of run-time
-// length.
+// Blocked attention forward as Halide Funcs, without a schedule: one tile of query rows, and blocks of keys whose
+// length is known at run time. For row i, with the scores S_ij of score_terms.h (-infinity for a masked key j):
 //
-// The maximum, the weights and the weighted values of a block of keys use the block's own maximum, so they are pure
-// functions of (row, block) and a schedule may place them freely; OnlineSoftmax then takes the block into the running
-// state.
+//   out_i = sum_j exp(S_ij - lse_i) V_j,   lse_i = log(sum_j exp(S_ij)).
+//
+// Over blocks B of keys, as in Dao et al. 2022 (FlashAttention), section 3.1, but with the maximum of the block alone:
+//
+//   m_iB = max_{j in B} S_ij,  p_ij = exp(S_ij - m_iB),  l_iB = sum_{j in B} p_ij,  a_iB = sum_{j in B} p_ij V_j.
+//
+// So these are pure functions of (row, block), and a schedule may place them freely. OnlineSoftmax then combines the
+// blocks.
 #pragma once
 
 #include "online_softmax.h"
@@ -15,11 +20,11 @@
 
 namespace flashwright {
 
-// A run of keys as `count` blocks of `length` keys each. All blocks of a run are equally long, so that bounds inference
-// sees exactly which keys a block has, and no loop tests for the end of a short one.
+// A run of keys as `count` blocks of `length` keys each. All blocks of a run have the same length, so bounds inference
+// knows exactly which keys a block has, and no loop tests for the end of a short block.
 struct KeyBlocks {
     Halide::Expr first_key, length, count;
-    // Which of the blocks are taken; it may depend on the outer variables. Undefined: all.
+    // Which of the blocks are computed; it may depend on the outer variables. Undefined: all.
     std::function<Halide::Expr(const Halide::Expr &block)> taken = {};
 
     Halide::Expr begin(const Halide::Expr &block) const { return first_key + block * length; }
@@ -45,7 +50,8 @@ struct BlockSoftmax {
 
     Vars vars;
     Halide::Func scores, unmasked, max, weights, sum, values;
-    // Maximum and sum are reduced in so many independent chains, over groups of so many keys, and then over the rest.
+    // Maximum and sum reduce groups of this many keys, one key of each group in each of as many independent partial
+    // results, which hides latency. The keys that fill no group follow.
     int partial_reductions;
     Halide::RDom over_groups, over_rest, over_values;
 

@@ -1,5 +1,10 @@
 // The recurrence of the online softmax, used by every kernel that carries a softmax state over blocks of keys
-// (Dao et al. 2022, section 3.1; Rabe and Staats 2021).
+// (Milakov and Gimelshein 2018, section 3; Dao et al. 2022, section 3.1). The state of a row is its maximum m, sum l
+// and accumulator a. A block with its own m_B, l_B and a_B changes it to
+//
+//   m' = max(m, m_B),   l' = l exp(m - m') + l_B exp(m_B - m'),   a' = a exp(m - m') + a_B exp(m_B - m').
+//
+// After all blocks out = a / l and lse = m + log(l).
 #pragma once
 
 #include <Halide.h>
@@ -9,7 +14,7 @@
 
 namespace flashwright {
 
-// Which tile it is, where one kernel works on many: dimensions that every Func of a tile has after its own.
+// The dimensions that every Func of a tile has after its own, in kernels that compute many tiles: which tile it is.
 using OuterVars = std::vector<Halide::Var>;
 
 inline std::vector<Halide::Expr> with_outer(std::vector<Halide::Expr> own, const OuterVars &outer) {
@@ -17,9 +22,9 @@ inline std::vector<Halide::Expr> with_outer(std::vector<Halide::Expr> own, const
     return own;
 }
 
-// Running maximum, running sum and accumulator depend on each other at every step, and Halide gives each Func its own
-// loops. So they are one Func `state(row, slot)`, and an update visits the slots in order: the factors are there when
-// the sum and the accumulator need them.
+// Maximum, sum and accumulator depend on each other at every step, but Halide gives each Func its own loops. So they
+// are one Func `state(row, slot)`, and an update visits the slots in order: the factors exp(m - m') and exp(m_B - m')
+// are slots too, computed before the sum and the accumulator use them.
 class OnlineSoftmax {
  public:
     enum Slot { kOldFactor, kMax, kNewFactor, kSum, kAccumulator };
@@ -30,13 +35,13 @@ class OnlineSoftmax {
         std::function<Halide::Expr(const Halide::Expr &channel)> values;
     };
 
-    // Starts at `start`, given for `row`. The accumulator begins at slot `first_channel`; slots before it that have no
-    // name are never read.
+    // The state begins as `start`, given for `row`. The accumulator begins at slot `first_channel`; slots before it
+    // that have no name are never read.
     OnlineSoftmax(const Halide::Var &row, const Halide::Expr &head_dim_v, const Part &start,
                   const OuterVars &outer = {}, int first_channel = kAccumulator);
 
-    // Takes in blocks 0 <= block < count, one after the other, by one update over (slot, block). Of these, if `taken`
-    // is given, only the ones for which it holds; it may depend on the outer variables.
+    // Adds blocks 0 <= block < count one after the other, by one update over (slot, block). If `taken` is given, only
+    // blocks for which it holds are added; it may depend on the outer variables.
     void add_blocks(const std::string &name, const Halide::Expr &count,
                     const std::function<Part(const Halide::Expr &block)> &block,
                     const std::function<Halide::Expr(const Halide::Expr &block)> &taken = {});

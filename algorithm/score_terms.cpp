@@ -2,6 +2,8 @@
 
 #include "scalar_math.h"
 
+#include <sstream>
+
 namespace flashwright {
 
 using namespace Halide;
@@ -35,7 +37,7 @@ ScoreTerm bias_term(const MemoryTile &tile) {
     const Func bias = tile.element;
     term.value = [=](const Expr &score, const ScoreIndex &at) { return score + bias(at.arguments()); };
     term.unmasked = [=](const ScoreIndex &at) { return !is_negative_infinity(bias(at.arguments())); };
-    term.masks_from_memory = true;
+    term.masks_by_memory = true;
     term.reads = {tile};
     return term;
 }
@@ -44,7 +46,7 @@ ScoreTerm mask_term(const MemoryTile &tile) {
     ScoreTerm term;
     const Func mask = tile.element;
     term.unmasked = [=](const ScoreIndex &at) { return mask(at.arguments()) != cast<uint8_t>(0); };
-    term.masks_from_memory = true;
+    term.masks_by_memory = true;
     term.reads = {tile};
     return term;
 }
@@ -61,18 +63,37 @@ bool names_term(const std::string &names, const std::string &name) {
     return ("+" + names + "+").find("+" + name + "+") != std::string::npos;
 }
 
-ScoreTerms named_terms(const std::string &names, const std::string &segment, const TermArguments &arguments) {
+namespace {
+
+void refuse_unknown_names(const std::string &names) {
+    std::istringstream given(names);
+    for (std::string name; std::getline(given, name, '+');) {
+        bool known = false;
+        std::string all;
+        for (const TermDefinition &definition : kTermDefinitions) {
+            known = known || name == definition.name;
+            all += (all.empty() ? "" : ", ") + std::string(definition.name);
+        }
+        _halide_user_assert(known) << "terms: expected any of " << all << ", joined by '+', got " << name << "\n";
+    }
+}
+
+}  // namespace
+
+MemoryTile memory_tile(const TermArguments &arguments, const std::string &name) {
     const Var row("row"), key("key");
-    const auto tile = [&](const std::string &what, const TermArguments::Matrix &matrix) {
-        Func f(what + "_" + segment);
-        f(with_outer({row, key}, arguments.outer)) = matrix.element(row, key);
-        return MemoryTile{f, matrix.row_stride == 0};
-    };
+    const TermArguments::Matrix &matrix = arguments.matrices.at(name);
+    Func f(name + "_" + arguments.code_path);
+    f(with_outer({row, key}, arguments.outer)) = matrix.element(row, key);
+    return MemoryTile{f, matrix.row_stride == 0};
+}
+
+ScoreTerms named_terms(const std::string &names, const TermArguments &arguments) {
+    refuse_unknown_names(names);
     ScoreTerms list;
-    if (names_term(names, "softcap")) list.push_back(softcap_term(arguments.softcap));
-    if (names_term(names, "alibi")) list.push_back(alibi_term(arguments.alibi_slope, arguments.diagonal_offset));
-    if (names_term(names, "bias")) list.push_back(bias_term(tile("bias", arguments.bias)));
-    if (names_term(names, "mask")) list.push_back(mask_term(tile("mask", arguments.mask)));
+    for (const TermDefinition &definition : kTermDefinitions) {
+        if (names_term(names, definition.name)) list.push_back(definition.term(arguments));
+    }
     return list;
 }
 
@@ -108,9 +129,9 @@ Expr is_unmasked(const ScoreTerms &terms, const ScoreIndex &at) {
     return unmasked;
 }
 
-bool any_masks_from_memory(const ScoreTerms &terms) {
+bool any_masks_by_memory(const ScoreTerms &terms) {
     for (const ScoreTerm &term : terms) {
-        if (term.masks_from_memory) {
+        if (term.masks_by_memory) {
             return true;
         }
     }

@@ -1,13 +1,19 @@
-// What happens to a score between the dot product and the softmax, as a list of small composable terms.
-// Order: dot product * softmax_scale, soft cap, ALiBi, bias, masks. A term of your own is one more function that
-// returns a ScoreTerm, and a line in `named_terms`.
+// What happens to a score between the dot product and the softmax, as a list of small composable terms:
+//
+//   score = dot(q_i, k_j) * softmax_scale; then each term of the list in order: score = value(score, i, j);
+//   key j is masked for row i if any term masks it.
+//
+// Soft cap: Gemma 2 (Gemma Team 2024, section 2). ALiBi: Press et al. 2022, section 3. A new term is a function that
+// returns a ScoreTerm and a row in kTermDefinitions.
 #pragma once
 
 #include "online_softmax.h"
 
 #include <Halide.h>
 
+#include <array>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -36,7 +42,7 @@ struct ScoreTerm {
     // Which keys are unmasked for the row. Undefined: all.
     std::function<Halide::Expr(const ScoreIndex &)> unmasked;
     // `unmasked` reads memory, so its result is worth keeping.
-    bool masks_from_memory = false;
+    bool masks_by_memory = false;
     // What the term reads from memory, to be read once a block.
     std::vector<MemoryTile> reads;
     // When true the term changes nothing, and kernels have a specialised loop without it. Undefined: no such loop.
@@ -56,29 +62,62 @@ ScoreTerm mask_term(const MemoryTile &mask);
 // row + lo_offset <= key <= row + hi_offset and key < key_count: causal, window and key length in one.
 ScoreTerm position_term(const Halide::Expr &lo_offset, const Halide::Expr &hi_offset, const Halide::Expr &key_count);
 
-// What the named terms take. `element` reads one. All may depend on `outer`.
+// How a kernel is given what a term takes: a number for the whole call, a number for each head, or a matrix
+// [key, row] of each head, whose elements have the storage type or are bytes.
+enum class InputKind { scalar, per_head, matrix, byte_matrix };
+
+struct TermInput {
+    const char *name = nullptr;
+    InputKind kind = InputKind::scalar;
+};
+
+// What all terms take, by the names of their inputs. All may depend on `outer`.
 struct TermArguments {
     struct Matrix {
         std::function<Halide::Expr(const Halide::Expr &row, const Halide::Expr &key)> element;
         Halide::Expr row_stride;
     };
 
-    Halide::Expr softcap, alibi_slope, diagonal_offset;
-    Matrix bias, mask;
+    std::map<std::string, Halide::Expr> numbers;  // scalar and per_head, as the kernel sees them
+    std::map<std::string, Matrix> matrices;
+    Halide::Expr diagonal_offset;
     OuterVars outer = {};
+    std::string code_path = {};  // what the Funcs that read matrices are called after
+};
+
+// A term as kernels are compiled for it.
+struct TermDefinition {
+    const char *name;
+    std::array<TermInput, 2> inputs;  // an unused one has no name
+    ScoreTerm (*term)(const TermArguments &);
+};
+
+MemoryTile memory_tile(const TermArguments &, const std::string &name);
+
+// The list of terms, in the order in which they are applied. Generators declare their inputs from it.
+inline constexpr TermDefinition kTermDefinitions[] = {
+    {"softcap",
+     {{{"softcap", InputKind::scalar}}},
+     [](const TermArguments &a) { return softcap_term(a.numbers.at("softcap")); }},
+    {"alibi",
+     {{{"alibi_slope", InputKind::per_head}}},
+     [](const TermArguments &a) { return alibi_term(a.numbers.at("alibi_slope"), a.diagonal_offset); }},
+    {"bias", {{{"bias", InputKind::matrix}}}, [](const TermArguments &a) { return bias_term(memory_tile(a, "bias")); }},
+    {"mask",
+     {{{"mask", InputKind::byte_matrix}}},
+     [](const TermArguments &a) { return mask_term(memory_tile(a, "mask")); }},
 };
 
 // Whether `names`, joined by '+', hold one.
 bool names_term(const std::string &names, const std::string &name);
-// The terms that are named, in the order of the definition, without position. What they read are Funcs called after
-// `segment`.
-ScoreTerms named_terms(const std::string &names, const std::string &segment, const TermArguments &arguments);
+// The terms that are named, in the order of the list; an error if one is not in it. Position is not in the list.
+ScoreTerms named_terms(const std::string &names, const TermArguments &arguments);
 
 // The score after all terms, and the derivative of that by the score before them.
 Halide::Expr apply_terms(const ScoreTerms &, Halide::Expr score, const ScoreIndex &);
 Halide::Expr derivative_of_terms(const ScoreTerms &, Halide::Expr score, const ScoreIndex &);
 // Whether the key is unmasked for the row.
 Halide::Expr is_unmasked(const ScoreTerms &, const ScoreIndex &);
-bool any_masks_from_memory(const ScoreTerms &);
+bool any_masks_by_memory(const ScoreTerms &);
 
 }  // namespace flashwright

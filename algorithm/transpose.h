@@ -1,5 +1,5 @@
-// Copies between the two layouts of a tile: rows in memory (channels contiguous) and rows across the lanes (rows
-// contiguous).
+// Copies between the two layouts of a tile: channels contiguous, as in the caller's memory, and rows contiguous, so
+// that rows lie across the lanes of a vector.
 #pragma once
 
 #include <Halide.h>
@@ -10,10 +10,10 @@
 
 namespace flashwright {
 
-// `target` becomes a transposed copy of `source`, in square blocks of `side` x `side` that are transposed in registers:
-// in each of log2(side) rounds, vectors p and p + side/2 are interleaved into vectors 2p and 2p + 1. In terms of the
-// element index p * side + e a round rotates the bits of the index by one. The last block of channels starts earlier,
-// so there must be at least `side` channels.
+// `target` is a transposed copy of `source`, in blocks of `side` x `side` elements that are transposed in registers.
+// Each of log2(side) rounds interleaves vectors p and p + side/2 into vectors 2p and 2p + 1, which rotates the bits of
+// the element index p * side + e by one; after all rounds p and e have changed places (the perfect shuffle of Stone
+// 1971). The last block of channels starts earlier, so there must be at least `side` channels.
 struct TransposedCopy {
     using Source = std::function<Halide::Expr(const Halide::Expr &row, const Halide::Expr &channel)>;
 

@@ -3,6 +3,7 @@
 #include "riscv_vectors.h"
 #include "schedules/cpu_backward.h"
 #include "scratch_memory.h"
+#include "term_inputs.h"
 #include "type_parameters.h"
 
 #include <Halide.h>
@@ -23,9 +24,9 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
 
     Input<Buffer<void, 2>> q{"q"}, dout{"dout"}, k{"k"}, kt{"kt"}, vt{"vt"};
     Input<Buffer<void, 1>> lse{"lse"}, delta{"delta"};
-    Input<Buffer<void, 2>> bias{"bias"};
-    Input<Buffer<uint8_t, 2>> mask{"mask"};
-    Input<double> softmax_scale{"softmax_scale"}, softcap{"softcap"}, alibi_slope{"alibi_slope"};
+    TermMatrices term_matrices;
+    Input<double> softmax_scale{"softmax_scale"};
+    TermNumbers term_numbers;
     // Row i meets key i + diagonal_offset. Where pairs are tested, it attends to key j iff i + lo_offset <= j <= i +
     // hi_offset, for i < row_count and j < key_count: what is there without padding.
     Input<int> diagonal_offset{"diagonal_offset"}, lo_offset{"lo_offset"}, hi_offset{"hi_offset"};
@@ -41,20 +42,21 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
     Output<Buffer<void, 2>> dbias{"dbias"};
 
     void configure() {
-        for (auto *buffer : {&q, &dout, &k, &kt, &vt, &bias}) {
-            buffer->set_type(buffer_type(numbers().storage));
+        set_types(term_matrices, number_types());
+        for (auto *buffer : {&q, &dout, &k, &kt, &vt}) {
+            buffer->set_type(buffer_type(number_types().storage));
         }
         for (auto *buffer : {&lse, &delta}) {
-            buffer->set_type(numbers().accumulation);
+            buffer->set_type(number_types().accumulation);
         }
         // The calls of many tiles add to these; rounding each time would lose precision.
         for (auto *buffer : {&dq, &dk, &dv, &dbias}) {
-            buffer->set_type(numbers().accumulation);
+            buffer->set_type(number_types().accumulation);
         }
     }
 
     void generate() {
-        const Type type = numbers().accumulation;
+        const Type type = number_types().accumulation;
         const int lanes = natural_vector_size(type);
         CpuSimdTiles tiles{};
         tiles.width = width;
@@ -79,7 +81,7 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
         with_position.push_back(position_term(lo_offset, hi_offset, select(row < row_count, key_count, 0)));
         // Halide computes Funcs in the order of their names, so these names decide the order of the code paths.
         std::vector<GradientTile> code_paths;
-        if (!any_masks_from_memory(without_position)) {
+        if (!any_masks_by_memory(without_position)) {
             code_paths.emplace_back("none_masked", type, in, without_position, true, unmasked);
         }
         code_paths.emplace_back("some_masked", type, in, with_position, true, masked);
@@ -116,28 +118,27 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
  private:
     Var channel{"channel"}, row{"row"}, key{"key"};
 
-    NumberTypes numbers() const { return types.chosen(get_target()); }
+    NumberTypes number_types() const { return types.chosen(get_target()); }
 
     Expr loaded(const Input<Buffer<void, 2>> &buffer, const Expr &x, const Expr &y) const {
-        return from_storage(buffer(x, y), numbers());
+        return from_storage(buffer(x, y), number_types());
     }
 
     ScoreTerms chosen_terms() {
-        const Type type = numbers().accumulation;
+        const auto row_of = [](const Expr &row) { return row; };
         return named_terms(
-            terms, "by_row",
-            {cast(type, softcap),
-             cast(type, alibi_slope),
-             diagonal_offset,
-             {[=](const Expr &i, const Expr &j) { return loaded(bias, j, i); }, bias.dim(1).stride()},
-             {[=](const Expr &i, const Expr &j) { return mask(j, i); }, mask.dim(1).stride()}});
+            terms, term_arguments(term_numbers, term_matrices, number_types(), diagonal_offset, "by_row", row_of));
     }
 
     // The runtime hands over views that start at 0.
     void constrain_buffers() {
-        for (OutputImageParam p : std::vector<OutputImageParam>{q, dout, k, kt, vt, bias, mask, dq, dk, dv, dbias}) {
+        for (OutputImageParam p : std::vector<OutputImageParam>{q, dout, k, kt, vt, dq, dk, dv, dbias}) {
             p.dim(0).set_min(0);
             p.dim(1).set_min(0);
+        }
+        for (auto &matrix : term_matrices.inputs) {
+            matrix.dim(0).set_min(0);
+            matrix.dim(1).set_min(0);
         }
         for (OutputImageParam p : std::vector<OutputImageParam>{lse, delta}) {
             p.dim(0).set_min(0);

@@ -4,6 +4,7 @@
 #include "schedules/cpu_decode.h"
 #include "schedules/cpu_rows.h"
 #include "scratch_memory.h"
+#include "term_inputs.h"
 #include "type_parameters.h"
 
 #include <Halide.h>
@@ -23,9 +24,10 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
     GeneratorParam<int> block_q{"block_q", 32}, row_vectors{"row_vectors", 1}, tile_d{"tile_d", 16},
         tile_k{"tile_k", 16}, tile_v{"tile_v", 16};
 
-    Input<Buffer<void, 2>> q{"q"}, k{"k"}, v{"v"}, bias{"bias"};
-    Input<Buffer<uint8_t, 2>> mask{"mask"};
-    Input<double> softmax_scale{"softmax_scale"}, softcap{"softcap"}, alibi_slope{"alibi_slope"};
+    Input<Buffer<void, 2>> q{"q"}, k{"k"}, v{"v"};
+    TermMatrices term_matrices;
+    Input<double> softmax_scale{"softmax_scale"};
+    TermNumbers term_numbers;
     Input<int> diagonal_offset{"diagonal_offset"}, lo_offset{"lo_offset"}, hi_offset{"hi_offset"},
         key_count{"key_count"};
     // 0: all of V is finite. 1: V of keys that bias or mask exclude may be NaN or infinity.
@@ -40,15 +42,16 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
     Output<Buffer<void, 1>> lse{"lse"};
 
     void configure() {
-        for (auto *buffer : {&q, &k, &v, &bias}) {
-            buffer->set_type(buffer_type(numbers().storage));
+        set_types(term_matrices, number_types());
+        for (auto *buffer : {&q, &k, &v}) {
+            buffer->set_type(buffer_type(number_types().storage));
         }
-        out.set_type(buffer_type(numbers().storage));
-        lse.set_type(numbers().accumulation);
+        out.set_type(buffer_type(number_types().storage));
+        lse.set_type(number_types().accumulation);
     }
 
     void generate() {
-        const Type type = numbers().accumulation;
+        const Type type = number_types().accumulation;
         const int lanes = natural_vector_size(type);
         const CpuSimdTiles tiles{block_q, 0, row_vectors, tile_d, tile_k, tile_v};
         Expr head_dim = q.dim(0).extent(), head_dim_v = v.dim(0).extent(), last_row = q.dim(1).extent() - 1;
@@ -69,7 +72,7 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
             [&](Expr key, Expr d) { return loaded(v, d, key); }, head_dim, head_dim_v);
         if (is_decode(tiles)) attention.partial_reductions = lanes;
         const ScoreTerms full = chosen_terms("full", last_row);
-        if (any_masks_from_memory(full)) {
+        if (any_masks_by_memory(full)) {
             attention.add_blocks("full", {full_begin, full_block, select(nansafe == 0, full_count, 0)}, full, true);
             attention.add_blocks("nansafe", {full_begin, full_block, select(nansafe == 0, 0, full_count)},
                                  chosen_terms("nansafe", last_row));
@@ -84,8 +87,8 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
         attention.add_blocks("left", {left_begin, left_block, left_count}, masked_terms("left"));
         attention.add_blocks("right", {right_begin, right_block, right_count}, masked_terms("right"));
         attention.state.finish();
-        auto normalised = [&](const Expr &i, const Expr &d) {
-            return to_storage(attention.state.normalised(i, d), numbers());
+        auto normalised = [&](const Expr &row, const Expr &d) {
+            return to_storage(attention.state.normalised(row, d), number_types());
         };
         if (transpose_in_blocks) {
             schedule_lanes_to_rows_cpu(TransposedCopy::lanes_to_rows(out, normalised, head_dim_v, tile_d));
@@ -114,39 +117,34 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
  private:
     Var row{"row"}, channel{"channel"};
 
-    NumberTypes numbers() const { return types.chosen(get_target()); }
+    NumberTypes number_types() const { return types.chosen(get_target()); }
 
     Expr loaded(const Input<Buffer<void, 2>> &buffer, const Expr &x, const Expr &y) const {
-        return from_storage(buffer(x, y), numbers());
+        return from_storage(buffer(x, y), number_types());
     }
 
     // The terms of one code path.
     ScoreTerms chosen_terms(const std::string &code_path, const Expr &last_row) {
-        const Type type = numbers().accumulation;
+        const auto row_of = [=](const Expr &row) { return min(row, last_row); };
         return named_terms(
-            terms, code_path,
-            {cast(type, softcap),
-             cast(type, alibi_slope),
-             diagonal_offset,
-             {[=](const Expr &i, const Expr &key) { return loaded(bias, key, min(i, last_row)); },
-              bias.dim(1).stride()},
-             {[=](const Expr &i, const Expr &key) { return mask(key, min(i, last_row)); }, mask.dim(1).stride()}});
+            terms, term_arguments(term_numbers, term_matrices, number_types(), diagonal_offset, code_path, row_of));
     }
 
     // The runtime hands over cropped views that start at 0.
     void constrain_buffers() {
-        for (auto *buffer : {&q, &k, &v, &bias}) {
+        for (auto *buffer : {&q, &k, &v}) {
             for (int n : {0, 1}) {
                 buffer->dim(n).set_min(0);
             }
         }
         for (int n : {0, 1}) {
-            mask.dim(n).set_min(0);
             out.dim(n).set_min(0);
         }
         lse.dim(0).set_min(0);
-        bias.dim(0).set_stride(Expr());
-        mask.dim(0).set_stride(Expr());
+        for (auto &matrix : term_matrices.inputs) {
+            matrix.dim(0).set_min(0).set_stride(Expr());
+            matrix.dim(1).set_min(0);
+        }
         if (generic) {
             q.dim(0).set_stride(Expr());
             k.dim(0).set_stride(Expr());

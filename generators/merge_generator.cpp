@@ -27,25 +27,25 @@ class MergeGenerator : public Generator<MergeGenerator> {
 
     void configure() {
         for (auto *buffer : {&out_a, &out_b}) {
-            buffer->set_type(buffer_type(numbers().storage));
+            buffer->set_type(buffer_type(number_types().storage));
         }
         for (auto *buffer : {&lse_a, &lse_b}) {
-            buffer->set_type(numbers().accumulation);
+            buffer->set_type(number_types().accumulation);
         }
-        out.set_type(buffer_type(numbers().storage));
-        lse.set_type(numbers().accumulation);
+        out.set_type(buffer_type(number_types().storage));
+        lse.set_type(number_types().accumulation);
     }
 
     void generate() {
         Var row("row"), channel("channel");
         Expr head_dim_v = out_a.dim(0).extent(), at = min(row, lse_a.dim(0).extent() - 1);
         OnlineSoftmax state(row, head_dim_v,
-                            side(lse_a(at), [&](Expr c) { return from_storage(out_a(c, at), numbers()); }));
+                            side(lse_a(at), [&](Expr c) { return from_storage(out_a(c, at), number_types()); }));
         state.add_blocks("other", 1, [&](const Expr &) {
-            return side(lse_b(at), [&](Expr c) { return from_storage(out_b(c, at), numbers()); });
+            return side(lse_b(at), [&](Expr c) { return from_storage(out_b(c, at), number_types()); });
         });
         state.finish();
-        out(channel, row) = to_storage(state.normalised(row, channel), numbers());
+        out(channel, row) = to_storage(state.normalised(row, channel), number_types());
         lse(row) = state.lse(row);
 
         for (OutputImageParam p : std::vector<OutputImageParam>{out_a, out_b, out}) {
@@ -55,7 +55,7 @@ class MergeGenerator : public Generator<MergeGenerator> {
         for (OutputImageParam p : std::vector<OutputImageParam>{lse_a, lse_b, lse}) {
             p.dim(0).set_min(0).set_stride(Expr());
         }
-        const int lanes = natural_vector_size(numbers().accumulation);
+        const int lanes = natural_vector_size(number_types().accumulation);
         schedule_state_cpu(state, {block_q, 0, 1, 1, 1, 1}, lanes);
         schedule_output_cpu(out, lanes);
         schedule_output_cpu(lse, lanes);
@@ -67,7 +67,7 @@ class MergeGenerator : public Generator<MergeGenerator> {
     }
 
  private:
-    NumberTypes numbers() const { return types.chosen(get_target()); }
+    NumberTypes number_types() const { return types.chosen(get_target()); }
 
     OnlineSoftmax::Part side(const Expr &side_lse, const std::function<Expr(Expr)> &values) const {
         Expr ignored = is_negative_infinity(side_lse), zero = Internal::make_const(side_lse.type(), 0);

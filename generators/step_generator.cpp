@@ -25,16 +25,16 @@ class StepGenerator : public Generator<StepGenerator> {
     Output<Buffer<void, 2>> acc_out{"acc_out"};
 
     void configure() {
-        v.set_type(buffer_type(numbers().storage));
+        v.set_type(buffer_type(number_types().storage));
         for (auto *buffer : {&m, &l}) {
-            buffer->set_type(numbers().accumulation);
+            buffer->set_type(number_types().accumulation);
         }
         for (auto *buffer : {&acc, &scores}) {
-            buffer->set_type(numbers().accumulation);
+            buffer->set_type(number_types().accumulation);
         }
-        m_out.set_type(numbers().accumulation);
-        l_out.set_type(numbers().accumulation);
-        acc_out.set_type(numbers().accumulation);
+        m_out.set_type(number_types().accumulation);
+        l_out.set_type(number_types().accumulation);
+        acc_out.set_type(number_types().accumulation);
     }
 
     void generate() {
@@ -54,7 +54,7 @@ class StepGenerator : public Generator<StepGenerator> {
             unmasked(row, j, block) = !is_negative_infinity(given(row, j, block));
             const std::string name = softmaxes.empty() ? "whole" : "rest";
             softmaxes.emplace_back(name, vars, blocks, given, unmasked,
-                                   [&](Expr key, Expr c) { return from_storage(v(c, key), numbers()); });
+                                   [&](Expr key, Expr c) { return from_storage(v(c, key), number_types()); });
             const BlockSoftmax &softmax = softmaxes.back();
             state.add_blocks("step_" + name, blocks.count, [&](const Expr &b) { return softmax.part(b); });
         }
@@ -70,7 +70,7 @@ class StepGenerator : public Generator<StepGenerator> {
         for (OutputImageParam p : std::vector<OutputImageParam>{m, l, m_out, l_out}) {
             p.dim(0).set_min(0).set_stride(Expr());
         }
-        const int lanes = natural_vector_size(numbers().accumulation);
+        const int lanes = natural_vector_size(number_types().accumulation);
         const CpuSimdTiles tiles{block_q, keys_per_block, 1, 1, 1, 1};
         for (int n = 0; n < (int)softmaxes.size(); n++) {
             schedule_given_scores_cpu(softmaxes[n], state, n, tiles, lanes);
@@ -88,7 +88,7 @@ class StepGenerator : public Generator<StepGenerator> {
     }
 
  private:
-    NumberTypes numbers() const { return types.chosen(get_target()); }
+    NumberTypes number_types() const { return types.chosen(get_target()); }
 };
 
 }  // namespace flashwright

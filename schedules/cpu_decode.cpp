@@ -35,7 +35,7 @@ void schedule_dots(Func dots, const Var &row, const Var &j, const RVar &d, const
 void schedule_scores(ScoredBlocks &code_path, const LoopLevel &block, const CpuSimdTiles &tiles, int lanes) {
     const Var row = code_path.softmax.vars.row, j = code_path.softmax.vars.j;
     // Scores ask for it a vector of keys at a time, values for one key.
-    if (any_masks_from_memory(code_path.terms) && code_path.softmax.unmasked.defined()) {
+    if (any_masks_by_memory(code_path.terms) && code_path.softmax.unmasked.defined()) {
         code_path.unmasked.compute_at(block).bound(row, 0, tiles.block_q).reorder_storage(j, row);
         code_path.unmasked.vectorize(j, lanes, TailStrategy::ShiftInwards);
     }

@@ -62,7 +62,7 @@ void schedule_terms(ScoredBlocks &code_path, const LoopLevel &block, const CpuSi
         }
     }
     // Scores ask once, values once for each of their channels.
-    if (any_masks_from_memory(code_path.terms) && code_path.softmax.unmasked.defined()) {
+    if (any_masks_by_memory(code_path.terms) && code_path.softmax.unmasked.defined()) {
         once_a_block(code_path.unmasked);
     }
 }

@@ -74,8 +74,8 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
 
     void generate() {
         tiles = GpuTiles{head_dim, threads, rows, block_k, tile_d, tile_v};
-        query_row(channel, row) = from_storage(queries(channel, row), numbers());
-        key_row(channel, row) = from_storage(keys(channel, row), numbers());
+        query_row(channel, row) = from_storage(queries(channel, row), number_types());
+        key_row(channel, row) = from_storage(keys(channel, row), number_types());
         // Every pair is tested: beside four or five products that costs little, and a second way for blocks whose pairs
         // are all seen takes registers.
         const Func first = own_bound("first", kFirst), last = own_bound("last", kLast);
@@ -95,7 +95,7 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
         pass.gradients(channel, own, strip, group) = Tuple(scaled);
         const std::vector<Expr> gradients =
             values_at(pass.gradients, {channel, row % tiles.rows, row / tiles.rows, group});
-        result(channel, gradient, row, group) = to_storage(mux(gradient, gradients), numbers());
+        result(channel, gradient, row, group) = to_storage(mux(gradient, gradients), number_types());
         constrain_buffers();
         schedule_gradient_gpu(pass, result, tiles);
     }
@@ -111,7 +111,7 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
     Func query_row{"query_row"}, key_row{"key_row"};  // (channel, row)
     GpuTiles tiles;
 
-    NumberTypes numbers() const { return {dtype, Float(32), get_target()}; }
+    NumberTypes number_types() const { return {dtype, Float(32), get_target()}; }
     Type stored() const { return buffer_type(dtype); }
     bool owns_keys() const { return sums.value() != "dq" && sums.value() != "dbias"; }
     std::vector<std::string> wanted() const {
@@ -204,18 +204,19 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
     ScoreTerms chosen_terms() {
         const Var i("row");
         TermArguments arguments;
-        arguments.softcap = softcap;
-        arguments.alibi_slope = alibi_slope(row_of(i));
+        arguments.code_path = "block";
+        arguments.numbers = {{"softcap", softcap}, {"alibi_slope", alibi_slope(row_of(i))}};
         arguments.diagonal_offset = diagonal_key(row_of(i)) - row_of(i);
-        arguments.bias.element = [this](const Expr &n, const Expr &key) {
-            const Expr place = unsafe_promise_clamped(bias_offset(n) + key, 0, bias.dim(0).extent() - 1);
-            return from_storage(bias(place), numbers());
+        TermArguments::Matrix &bias_matrix = arguments.matrices["bias"], &mask_matrix = arguments.matrices["mask"];
+        bias_matrix.element = [this](const Expr &row, const Expr &key) {
+            const Expr place = unsafe_promise_clamped(bias_offset(row) + key, 0, bias.dim(0).extent() - 1);
+            return from_storage(bias(place), number_types());
         };
-        arguments.mask.element = [this](const Expr &n, const Expr &key) {
-            return mask(unsafe_promise_clamped(mask_offset(n) + key, 0, mask.dim(0).extent() - 1));
+        mask_matrix.element = [this](const Expr &row, const Expr &key) {
+            return mask(unsafe_promise_clamped(mask_offset(row) + key, 0, mask.dim(0).extent() - 1));
         };
-        arguments.bias.row_stride = arguments.mask.row_stride = 1;  // read where it is used, whatever it is
-        ScoreTerms chosen = named_terms(terms, "block", arguments);
+        bias_matrix.row_stride = mask_matrix.row_stride = 1;  // read where it is used, whatever it is
+        ScoreTerms chosen = named_terms(terms, arguments);
         for (ScoreTerm &term : chosen) {
             const auto among_all = [this](const ScoreIndex &at) { return ScoreIndex{row_of(at.row), key_of(at.key)}; };
             if (term.value) {

@@ -99,7 +99,7 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
         const Expr out = at_row(state.normalised, {row_in, min(column, own - 1)});
         const Expr lse = at_row(state.lse, {row_in});
         result(channel, row, head, batch) =
-            select(column < own, to_storage(out, numbers()), bits_as_storage(lse, column, stored()));
+            select(column < own, to_storage(out, number_types()), bits_as_storage(lse, column, stored()));
     }
 
     // The tile's blocks of keys from one boundary of its plan to the next. The clamp lets Halide prove what it makes
@@ -161,11 +161,11 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
         return term;
     }
 
-    NumberTypes numbers() const { return {dtype, Float(32), get_target()}; }
+    NumberTypes number_types() const { return {dtype, Float(32), get_target()}; }
     Type stored() const { return buffer_type(dtype); }
 
     Expr loaded(const Input<Buffer<void, 4>> &buffer, const std::vector<Expr> &place) {
-        return from_storage(buffer(place), numbers());
+        return from_storage(buffer(place), number_types());
     }
 
     static void use_hardware_exponentials(ForwardAttention &attention) {
@@ -179,14 +179,12 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
         const auto bias_at = [this](const Expr &i, const Expr &key) {
             return loaded(bias, {key, first_row + i, head, batch});
         };
-        const auto mask_at = [this](const Expr &i, const Expr &key) { return mask(key, first_row + i, head, batch); };
-        return named_terms(terms, segment,
-                           {softcap,
-                            alibi_slopes(head),
+        return named_terms(terms,
+                           {{{"softcap", softcap}, {"alibi_slope", alibi_slopes(head)}},
+                            {{"bias", {bias_at, bias.dim(1).stride()}}, {"mask", {mask_at, mask.dim(1).stride()}}},
                             first_row + diagonal_offset(batch),
-                            {bias_at, bias.dim(1).stride()},
-                            {mask_at, mask.dim(1).stride()},
-                            outer});
+                            outer,
+                            segment});
     }
 
     void constrain_buffers(const GpuTiles &tiles) {

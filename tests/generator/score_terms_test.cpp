@@ -109,21 +109,21 @@ TEST(ScoreTerms, Bias) {
     expect_grid(values_of(terms), [](int key, int row) { return score_at(key, row) + bias_at(key, row); });
     expect_grid(unmasked_of(terms), [](int key, int) { return key == 5 ? 0 : 1; });
     expect_derivative(terms);
-    EXPECT_TRUE(any_masks_from_memory(terms));
+    EXPECT_TRUE(any_masks_by_memory(terms));
 }
 
 TEST(ScoreTerms, Mask) {
     const ScoreTerms terms = {mask_term(read_by(mask_expr))};
     expect_grid(values_of(terms), score_at);
     expect_grid(unmasked_of(terms), [](int key, int row) { return (key + row) % 3 == 0 ? 0 : 1; });
-    EXPECT_TRUE(any_masks_from_memory(terms));
+    EXPECT_TRUE(any_masks_by_memory(terms));
 }
 
 TEST(ScoreTerms, Position) {
     const ScoreTerms terms = {position_term(Expr(-1), Expr(2), Expr(6))};
     expect_grid(unmasked_of(terms),
                 [](int key, int row) { return key >= row - 1 && key <= row + 2 && key < 6 ? 1 : 0; });
-    EXPECT_FALSE(any_masks_from_memory(terms));
+    EXPECT_FALSE(any_masks_by_memory(terms));
 }
 
 TEST(ScoreTerms, ListsComposeInOrder) {
@@ -139,6 +139,36 @@ TEST(ScoreTerms, ListsComposeInOrder) {
     // The derivative is taken where each term stands: after a bias, the soft cap sees another score.
     const auto finite = [](const ScoreIndex &at) { return Halide::cast<double>(at.key) * Expr(0.5); };
     expect_derivative({bias_term(read_by(finite)), softcap_term(Expr(2.0)), softcap_term(Expr(1.0))});
+}
+
+// What every term of the list takes.
+TermArguments arguments_of_list() {
+    TermArguments arguments;
+    arguments.numbers = {{"softcap", Expr(4.0)}, {"alibi_slope", Expr(0.5)}};
+    const auto bias = [](const Expr &row, const Expr &key) { return bias_expr({row, key}); };
+    const auto mask = [](const Expr &row, const Expr &key) { return mask_expr({row, key}); };
+    arguments.matrices = {{"bias", {bias, 1}}, {"mask", {mask, 1}}};
+    arguments.diagonal_offset = -1;
+    arguments.code_path = "test";
+    return arguments;
+}
+
+TEST(ScoreTerms, NamedTermsComeInTheOrderOfTheList) {
+    const TermArguments arguments = arguments_of_list();
+    EXPECT_TRUE(named_terms("", arguments).empty());
+    const auto expected = [](int key, int row) {
+        return 4 * std::tanh(score_at(key, row) / 4) - 0.5 * std::abs(key - (row - 1)) + bias_at(key, row);
+    };
+    for (const char *names : {"softcap+alibi+bias+mask", "mask+bias+alibi+softcap"}) {
+        const ScoreTerms terms = named_terms(names, arguments);
+        ASSERT_EQ(terms.size(), 4U);
+        expect_grid(values_of(terms), expected);
+        expect_grid(unmasked_of(terms), [](int key, int row) { return key != 5 && (key + row) % 3 != 0 ? 1 : 0; });
+    }
+}
+
+TEST(ScoreTerms, UnknownNamesAreRefused) {
+    EXPECT_THROW(named_terms("softcap+alibii", arguments_of_list()), Halide::CompileError);
 }
 
 TEST(ScoreTerms, EmptyListChangesNothing) {
