@@ -1,4 +1,5 @@
 // What is concluded from a GPU kernel's code, without a device or the programs that show it.
+#include "kernels/gpu_api.h"
 #include "kernels/gpu_tile_spaces.h"
 #include "tuner/cuda/cuda_tools.h"
 #include "tuner/cuda/gpu_configuration.h"
@@ -74,6 +75,51 @@ TEST(TunerGpuSpace, SaysWhichRuleIsBroken) {
     EXPECT_NE(why({32, 128, 4, 4, 4, 4}).find("49152 bytes"), std::string::npos);
     EXPECT_NE(why({16, 512, 1, 4, 4, 4}).find("256 rows"), std::string::npos);
     EXPECT_NE(why({128, 32, 1, 48, 16, 16}).find("6144"), std::string::npos);
+}
+
+TEST(TunerGpuSpace, PassesOfBackwardHaveRulesOfTheirOwn) {
+    const auto why = [](GpuPass pass, const GpuTiles &tiles) {
+        GpuTileContext context;
+        context.pass = pass;
+        return gpu_tile_space(pass).why_not_searched(tiles, context);
+    };
+    const GpuTiles good = {64, 64, 1, 16, 4, 8};
+    for (const GpuPass pass : {GpuPass::dq, GpuPass::dk, GpuPass::dv, GpuPass::dk_dv, GpuPass::dbias}) {
+        EXPECT_EQ(why(pass, good), "");
+        EXPECT_EQ(why(pass, {64, 64, 1, 16, 4, 8, 2}), "threads_per_row: expected 1 in a pass of backward, got 2");
+        EXPECT_EQ(why(pass, {64, 96, 1, 16, 4, 8}),
+                  "threads, rows, head_dim: expected at most 49152 bytes of shared memory with cuda, got 50688");
+    }
+    const GpuTiles two_rows = {64, 32, 2, 40, 4, 8};  // registers of a thread: 2 x (gradients + scores + sums) + 6
+    EXPECT_EQ(why(GpuPass::dv, two_rows), "");
+    EXPECT_NE(why(GpuPass::dq, two_rows).find("255 registers, got 310"), std::string::npos);
+    EXPECT_NE(why(GpuPass::dk_dv, two_rows).find("255 registers, got 438"), std::string::npos);
+    EXPECT_EQ(why(GpuPass::dbias, {64, 64, 1, 16, 4, 6}), "");  // it sums no channels
+}
+
+// Also of backends that are not built.
+TEST(TunerGpuSpace, ShippedTilesAreLegal) {
+    for (const std::string name : {"gpu.json", "gpu_vulkan.json"}) {
+        std::ifstream file(FLASHWRIGHT_SOURCE_DIR "/configs/" + name);
+        const ordered_json configuration = ordered_json::parse(file);
+        for (const ordered_json &entry : configuration.at("kernels")) {
+            SCOPED_TRACE(entry.dump());
+            const std::string api = entry.value("backend", name == "gpu.json" ? "opencl" : "vulkan");
+            const int head_dim = entry.at("head_dim"), bytes = entry.value("dtype", "f32") == "f16" ? 2 : 4;
+            const auto expect_legal = [&](GpuPass pass, const ordered_json &tiles) {
+                EXPECT_EQ(gpu_tile_space(pass).why_illegal(configured_tiles(tiles, head_dim, pass),
+                                                           {pass, head_dim, bytes, *find_gpu_api(api)}),
+                          "");
+            };
+            if (entry.contains("tiles")) expect_legal(GpuPass::forward, entry.at("tiles"));
+            if (!entry.contains("passes")) continue;
+            for (const auto &[sums, tiles] : entry.at("passes").items()) {
+                GpuPass pass = GpuPass::forward;
+                ASSERT_TRUE(find_backward_pass(sums, &pass));
+                expect_legal(pass, tiles);
+            }
+        }
+    }
 }
 
 // Threads that share a row own each channel once, and a row of the result has a column for each.
@@ -218,6 +264,12 @@ TEST(TunerGpuConfiguration, KeepsWhatIsNotTuned) {
     std::ostringstream text;
     text << file.rdbuf();
     EXPECT_EQ(configuration_text(ordered_json::parse(text.str())), text.str());
+}
+
+TEST(TunerGpuConfiguration, TakesTheOldNameOfThreadsPerRow) {
+    const auto tiles =
+        ordered_json::parse(R"({"threads": 64, "rows": 2, "block_k": 20, "tile_d": 4, "tile_v": 8, "parts": 4})");
+    EXPECT_EQ(configured_tiles(tiles, 128, GpuPass::forward).threads_per_row, 4);
 }
 
 TEST(TunerGpuConfiguration, NamesWhatAnEntryLacks) {

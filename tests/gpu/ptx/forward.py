@@ -4,7 +4,7 @@
     forward.py FOLDER_OF_THE_GPU_KERNELS CONFIGURATION
 
 Every exponential is the processor's but that of the soft cap. All kernels, of f32 and f16, over grouped heads with tails on every axis and a diagonal from the bottom right; those with terms over all terms,
-careful ones with a value of NaN that is hidden. ex2.approx is as wrong as it may be, in another way in each head. Needs NumPy.
+NaN-safe ones with a masked value of NaN. ex2.approx has the largest error that it may have, another one in each head. Needs NumPy.
 """
 import sys
 from functools import partial
