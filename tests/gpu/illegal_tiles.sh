@@ -34,7 +34,7 @@ refused() {
     fi
     rm -rf "$out.error" "${out:?}"/*
 }
-cuda=cuda-cuda_capability_80
+cuda="cuda-cuda_capability_80"
 
 for name in threads rows block_k tile_d tile_v threads_per_row; do
     refused forward_gpu $cuda "$name: expected at least 1, got 0" $name=0
