@@ -100,12 +100,12 @@ int StreamMemory::copy(const StridedTensor &from, const StridedTensor &to, Devic
         if (view->error() != halide_error_code_success) return view->error();
     }
     const GpuStreamKernels &kernels = device_.stream_kernels;
-    const GpuStreamKernels::Copy copy = from.element_size == 1       ? kernels.copy_bool
-                                        : from.element_size == 2     ? kernels.copy_f16
-                                        : layout.threads_per_row > 1 ? kernels.copy_shared_rows_f32
-                                                                     : kernels.copy_f32;
-    return copy(call_, source.buffer(), rows->input(), layout.threads_per_row, layout.turn, layout.columns_per_thread,
-                target.buffer());
+    const GpuStreamKernels::Copy kernel = from.element_size == 1       ? kernels.copy_bool
+                                          : from.element_size == 2     ? kernels.copy_f16
+                                          : layout.threads_per_row > 1 ? kernels.copy_shared_rows_f32
+                                                                       : kernels.copy_f32;
+    return kernel(call_, source.buffer(), rows->input(), layout.threads_per_row, layout.turn, layout.columns_per_thread,
+                  target.buffer());
 }
 
 }  // namespace flashwright
