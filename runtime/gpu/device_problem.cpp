@@ -31,8 +31,8 @@ void name_dtype(flashwright_dtype dtype, KernelReach *reach) {
 
 flashwright_status check_supported(const ForwardProblem &p, const char *backend, const KernelReach &reach) {
     if (reach.channels == 0) {
-        return make_status(FLASHWRIGHT_UNSUPPORTED, "q: expected dtype %s on backend %s, got %s", reach.dtypes, backend,
-                           dtype_name(p.dtype));
+        return make_status(FLASHWRIGHT_UNSUPPORTED, "q: expected dtype %s, all that backend %s has, got %s",
+                           reach.dtypes, backend, dtype_name(p.dtype));
     }
     for (const StridedTensor *view : {&p.q, &p.v}) {
         if (view->shape[kChannel] > reach.channels) {
