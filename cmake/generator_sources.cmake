@@ -13,8 +13,10 @@ function(flashwright_generator_sources out generator source_dir)
         "${source_dir}/schedules/*.h"
         "${source_dir}/generators/CMakeLists.txt"
         "${source_dir}/generators/gpu/*"
+        "${source_dir}/kernels/gpu_*"
+        "${source_dir}/kernels/tile_space_template.h"
     )
-    set(gpu_alone "/generators/gpu/|/schedules/gpu_|/kernels/gpu_")
+    set(gpu_alone "/generators/gpu/|/schedules/gpu_|/kernels/gpu_|/kernels/tile_space_template")
     if(generator STREQUAL "gpu")
         set(shared "/algorithm/")
         list(FILTER sources INCLUDE REGEX "${gpu_alone}|${shared}")

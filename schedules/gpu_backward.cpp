@@ -12,10 +12,10 @@ namespace {
 
 constexpr int kVector = 4;  // elements of f32 of the widest load
 
-// Of `tile` channels the most that one load brings.
+// How many of `tile` channels one load brings.
 int lanes_of(const Type &stored, int tile) { return std::min(gpu_load_lanes(stored), tile); }
 
-// Values of one thread, in registers: every loop that indexes them is unrolled.
+// Keeps the values of one thread in registers: every loop that indexes them is unrolled.
 void keep_in_registers(Func f, const LoopLevel &level, const std::vector<Var> &unrolled) {
     f.compute_at(level).store_in(MemoryType::Register).never_partition_all();
     for (int n = 0; n < f.num_update_definitions(); n++) {
@@ -35,7 +35,7 @@ struct Sides {
 };
 
 // A product over channels for every pair; `streamed` is its operand of the other side.
-void schedule_pairs_product(Func product, const GradientPass &pass, const RVar &d, const Sides &sides,
+void schedule_pairs_product(Func product, const BackwardPass &pass, const RVar &d, const Sides &sides,
                             const GpuTiles &tiles) {
     RVar d_tile("d_tile"), d_in("d_in");
     product.update().split(d, d_tile, d_in, tiles.tile_d).reorder(sides.own, d_in, sides.other, d_tile).unroll(d_in);
@@ -56,32 +56,32 @@ void schedule_sum(Func product, const LoopLevel &level, const RVar &over, const 
     product.update().reorder(sides.own, channel, over).vectorize(channel, lanes).unroll(channel).unroll(over);
 }
 
-// What is computed for every pair of a block, and on the way to it.
-void schedule_pairs(GradientPass &pass, const LoopLevel &at_block, const Sides &sides, const GpuTiles &tiles) {
-    GradientTile &way = pass.way;
+// What is computed for every pair of a block, and once per block for each row.
+void schedule_pairs(BackwardPass &pass, const LoopLevel &at_block, const Sides &sides, const GpuTiles &tiles) {
+    GradientTile &block = pass.tile;
     for (Func f : pass.of_own_rows) {
         const Var row = f.args()[0], block = f.args()[1];
         keep_in_registers(f, at_block, {row});
         f.bound_extent(row, tiles.rows).bound_extent(block, 1);
     }
-    std::vector<Func> pairs{way.dots, way.dprobabilities, way.probabilities, way.dscores};
-    if (way.unmasked.defined()) {
-        pairs.push_back(way.unmasked);
+    std::vector<Func> pairs{block.dots, block.dprobabilities, block.probabilities, block.dscores};
+    if (block.seen.defined()) {
+        pairs.push_back(block.seen);
     }
     for (Func f : pairs) {
         keep_in_registers(f, at_block, {sides.own, sides.other});
-        f.bound_extent(sides.own, tiles.rows).bound(sides.other, 0, tiles.block_k).bound_extent(way.section, 1);
+        f.bound_extent(sides.own, tiles.rows).bound(sides.other, 0, tiles.block_k).bound_extent(block.section, 1);
     }
-    schedule_pairs_product(way.dots, pass, way.over_head_dim, sides, tiles);
-    schedule_pairs_product(way.dprobabilities, pass, way.over_head_dim_v, sides, tiles);
+    schedule_pairs_product(block.dots, pass, block.over_head_dim, sides, tiles);
+    schedule_pairs_product(block.dprobabilities, pass, block.over_head_dim_v, sides, tiles);
 }
 
-Sides sides_of(const GradientPass &pass) {
-    return pass.owns_keys ? Sides{pass.way.key, pass.way.row} : Sides{pass.way.row, pass.way.key};
+Sides sides_of(const BackwardPass &pass) {
+    return pass.owns_keys ? Sides{pass.tile.key, pass.tile.row} : Sides{pass.tile.row, pass.tile.key};
 }
 
-void schedule_blocks(GradientPass &pass, const GpuTiles &tiles) {
-    GradientTile &way = pass.way;
+void schedule_blocks(BackwardPass &pass, const GpuTiles &tiles) {
+    GradientTile &block = pass.tile;
     const Sides sides = sides_of(pass);
     const Var channel = pass.sums.args()[0], own = pass.sums.args()[1];
     Var channel_tile("channel_tile"), channel_in("channel_in");
@@ -94,15 +94,15 @@ void schedule_blocks(GradientPass &pass, const GpuTiles &tiles) {
     const LoopLevel at_channels(pass.sums, channel_tile);
     const int lanes = lanes_of(pass.stored, tiles.tile_v);
     if (pass.owns_keys) {
-        schedule_sum(way.dk, at_channels, way.over_rows, sides, lanes, tiles);
-        schedule_sum(way.dv, at_channels, way.over_rows, sides, lanes, tiles);
+        schedule_sum(block.dk, at_channels, block.over_rows, sides, lanes, tiles);
+        schedule_sum(block.dv, at_channels, block.over_rows, sides, lanes, tiles);
     } else {
-        schedule_sum(way.dq, at_channels, way.over_keys, sides, lanes, tiles);
+        schedule_sum(block.dq, at_channels, block.over_keys, sides, lanes, tiles);
     }
 }
 
-// Both operands of the thread block's own rows. They follow each other at 2 head_dim + 4 elements: threads that read
-// vectors of the same channels of their rows meet different banks.
+// Both operands of the thread block's own rows. Rows are 2 head_dim + 4 elements apart, so that threads that read the
+// same channels of their rows as vectors read different banks.
 void share_rows(Func operands, const std::vector<Func> &products, const Func &output, const Var &level,
                 const GpuTiles &tiles) {
     Func shared = operands.in(products);
@@ -117,14 +117,14 @@ void share_rows(Func operands, const std::vector<Func> &products, const Func &ou
 
 }  // namespace
 
-void schedule_gradient_gpu(GradientPass &pass, Func output, const GpuTiles &tiles) {
+void schedule_backward_gpu(BackwardPass &pass, Func output, const GpuTiles &tiles) {
     const Var channel = output.args()[0], gradient = output.args()[1], row = output.args()[2], group = output.args()[3];
     Var strip("strip"), row_in("row_in"), tile("tile"), thread("thread");
     output.split(row, strip, row_in, tiles.rows, TailStrategy::RoundUp);
     output.split(strip, tile, thread, tiles.threads, TailStrategy::RoundUp);
     output.reorder(channel, gradient, row_in, thread, tile, group).gpu_blocks(tile, group).gpu_threads(thread);
-    // Of f32 stored one by one: were the sums read by vectors, LLVM would keep them in pairs of registers and copy
-    // them.
+    // Elements of f32 are stored one by one. If the sums were read as vectors, LLVM would keep them in pairs of
+    // registers and copy them.
     output.bound(gradient, 0, pass.gradients.outputs());
     if (pass.stored != Float(32)) {
         output.vectorize(channel, gpu_load_lanes(pass.stored));
@@ -140,11 +140,11 @@ void schedule_gradient_gpu(GradientPass &pass, Func output, const GpuTiles &tile
         f.unroll(f.args()[0]).unroll(own);
     }
     schedule_blocks(pass, tiles);
-    share_rows(pass.owns_keys ? pass.keys : pass.queries, {pass.way.dots, pass.way.dprobabilities}, output, tile,
+    share_rows(pass.owns_keys ? pass.keys : pass.queries, {pass.tile.dots, pass.tile.dprobabilities}, output, tile,
                tiles);
 }
 
-void schedule_score_gradient_gpu(GradientPass &pass, Func output, const GpuTiles &tiles) {
+void schedule_dbias_gpu(BackwardPass &pass, Func output, const GpuTiles &tiles) {
     const Var key = output.args()[0], gradient = output.args()[1], row = output.args()[2], group = output.args()[3];
     Var block("block"), key_in("key_in"), tile("tile"), thread("thread");
     output.bound(gradient, 0, 1).split(key, block, key_in, tiles.block_k).split(row, tile, thread, tiles.threads);
@@ -152,7 +152,7 @@ void schedule_score_gradient_gpu(GradientPass &pass, Func output, const GpuTiles
     output.gpu_blocks(block, tile, group).gpu_threads(thread).never_partition_all();
     output.vectorize(key_in, kVector).unroll(key_in);
     schedule_pairs(pass, LoopLevel(output, thread), sides_of(pass), tiles);
-    share_rows(pass.queries, {pass.way.dots, pass.way.dprobabilities}, output, block, tiles);
+    share_rows(pass.queries, {pass.tile.dots, pass.tile.dprobabilities}, output, block, tiles);
 }
 
 }  // namespace flashwright

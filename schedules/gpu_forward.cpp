@@ -12,10 +12,10 @@ namespace {
 
 constexpr int kVector = 4;  // elements of f32 of the widest load
 
-// Of `tile` channels the most that one load brings.
+// How many of `tile` channels one load brings.
 int lanes_of(const Func &input, int tile) { return std::min(gpu_load_lanes(input.type()), tile); }
 
-// Values of one thread, in registers: every loop that indexes them is unrolled.
+// Keeps the values of one thread in registers: every loop that indexes them is unrolled.
 void keep_in_registers(Func f, const LoopLevel &level, const Var &row, const OuterVars &outer, const GpuTiles &tiles) {
     f.compute_at(level).store_in(MemoryType::Register).bound_extent(row, tiles.rows).unroll(row).never_partition_all();
     for (const Var &v : outer) {
@@ -67,7 +67,7 @@ void schedule_path(ScoredBlocks &path, OnlineSoftmax &state, int update, Func k,
         keep_in_registers(f, at_block, vars.row, vars.outer, tiles);
         f.bound_extent(vars.block, 1);
     }
-    if (tiles.parts > 1) {  // exchanged once, and not by each that reads it
+    if (tiles.threads_per_row > 1) {  // exchanged once, not by each Func that reads them
         keep_in_registers(p.scores, at_block, vars.row, vars.outer, tiles);
         p.scores.bound_extent(vars.block, 1).bound(vars.j, 0, tiles.block_k).unroll(vars.j);
     }
@@ -91,46 +91,49 @@ void schedule_path(ScoredBlocks &path, OnlineSoftmax &state, int update, Func k,
     p.values.update().vectorize(vars.channel, lanes).unroll(vars.channel).unroll(p.over_values);
 }
 
-// Those that share a row are neighbours in a warp.
-void spread_over_threads(Func f, const Var &part, const Var &strip, const GpuTiles &tiles) {
-    if (tiles.parts > 1) {
-        f.gpu_threads(part, strip);
+// Threads that share a row are neighbours in a warp.
+void spread_over_threads(Func f, const Var &lane, const Var &strip, const GpuTiles &tiles) {
+    if (tiles.threads_per_row > 1) {
+        f.gpu_threads(lane, strip);
     } else {
         f.gpu_threads(strip);
     }
 }
 
-// What one thread reads follows the next one's, at its channels + 4 elements: threads that read vectors at the same
-// place of their rows meet different banks.
+// The rows of neighbouring threads are channels_per_thread + 4 elements apart, so that threads that read vectors at the
+// same place of their rows read different banks.
 void share_queries(Func queries, const Func &output, const Var &level, const GpuTiles &tiles) {
-    const Var row = queries.args()[0], channel = queries.args()[1], part = queries.args()[2], strip = queries.args()[3];
-    queries.compute_at(output, level).store_in(MemoryType::GPUShared).reorder_storage(channel, part, strip, row);
-    queries.align_storage(channel, tiles.own_channels() + kVector).bound(channel, 0, tiles.own_channels());
-    queries.bound(row, 0, tiles.rows).bound(part, 0, tiles.parts).bound_extent(strip, tiles.threads / tiles.parts);
-    queries.reorder(channel, row, part, strip).vectorize(channel, kVector);
-    spread_over_threads(queries, part, strip, tiles);
+    const Var row = queries.args()[0], channel = queries.args()[1], lane = queries.args()[2], strip = queries.args()[3];
+    queries.compute_at(output, level).store_in(MemoryType::GPUShared).reorder_storage(channel, lane, strip, row);
+    queries.align_storage(channel, tiles.channels_per_thread() + kVector)
+        .bound(channel, 0, tiles.channels_per_thread());
+    queries.bound(row, 0, tiles.rows)
+        .bound(lane, 0, tiles.threads_per_row)
+        .bound_extent(strip, tiles.threads / tiles.threads_per_row);
+    queries.reorder(channel, row, lane, strip).vectorize(channel, kVector);
+    spread_over_threads(queries, lane, strip, tiles);
 }
 
 }  // namespace
 
 void schedule_forward_gpu(ForwardAttention &a, Func output, Func k, const GpuTiles &tiles) {
     const Var channel = output.args()[0], row = output.args()[1], head = output.args()[2], batch = output.args()[3];
-    Var strip("strip"), row_in("row_in"), tile("tile"), thread("thread"), part("part"), column("column");
-    output.split(channel, part, column, tiles.result_parts(output.type().bytes()).columns);
+    Var strip("strip"), row_in("row_in"), tile("tile"), thread("thread"), lane("lane"), column("column");
+    output.split(channel, lane, column, tiles.result_layout(output.type().bytes()).columns_per_thread);
     output.split(row, strip, row_in, tiles.rows, TailStrategy::RoundUp);
-    output.split(strip, tile, thread, tiles.threads / tiles.parts, TailStrategy::RoundUp);
-    output.reorder(column, row_in, part, thread, tile, head, batch);
+    output.split(strip, tile, thread, tiles.threads / tiles.threads_per_row, TailStrategy::RoundUp);
+    output.reorder(column, row_in, lane, thread, tile, head, batch);
     output.gpu_blocks(tile, head, batch);
-    spread_over_threads(output, part, thread, tiles);
+    spread_over_threads(output, lane, thread, tiles);
     output.vectorize(column, gpu_load_lanes(output.type())).unroll(column).unroll(row_in).never_partition_all();
 
     share_queries(a.queries, output, tile, tiles);
     OnlineSoftmax &s = a.state;
     for (Func f : {s.state, s.inverse_sum, s.normalised}) {
-        keep_in_registers(f, LoopLevel(output, part), s.row, s.outer, tiles);
+        keep_in_registers(f, LoopLevel(output, lane), s.row, s.outer, tiles);
     }
-    // Were the state itself read by vectors, LLVM would keep it in pairs of registers and copy it in every block.
-    s.normalised.bound(s.channel, 0, tiles.own_channels()).unroll(s.channel).reorder_storage(s.channel, s.row);
+    // If the state itself were read as vectors, LLVM would keep it in pairs of registers and copy it in every block.
+    s.normalised.bound(s.channel, 0, tiles.channels_per_thread()).unroll(s.channel).reorder_storage(s.channel, s.row);
     s.state.unroll(s.slot).reorder_storage(s.slot, s.row);
     for (int n = 0; n < (int)a.code_paths.size(); n++) {
         schedule_path(a.code_paths[n], s, n, k, tiles);

@@ -1,5 +1,6 @@
 // What is concluded from a GPU kernel's code, without a device or the programs that show it.
-#include "kernels/gpu_forward_space.h"
+#include "kernels/gpu_api.h"
+#include "kernels/gpu_tile_spaces.h"
 #include "tuner/cuda/cuda_tools.h"
 #include "tuner/cuda/gpu_configuration.h"
 #include "tuner/cuda/gpu_model.h"
@@ -29,62 +30,113 @@ const GpuArchitecture &architecture(const std::string &name) {
 TEST(TunerGpuSpace, HoldsSomeHundredsOfChoicesAndEachKeepsTheRules) {
     for (const int head_dim : {32, 64, 128, 256}) {
         SCOPED_TRACE(head_dim);
+        const GpuTileSpace &space = cuda_forward_space();
+        const GpuTileContext context = cuda_forward_context(head_dim);
         std::set<std::vector<int>> points;
-        for (const GpuTiles &tiles : gpu_tile_choices(head_dim)) {
-            const std::vector<int> point = gpu_point_of(tiles);
+        for (const GpuTiles &tiles : space.choices(context)) {
+            const std::vector<int> point = space.point_of(tiles);
             EXPECT_TRUE(points.insert(point).second);
-            EXPECT_EQ(gpu_point_of(gpu_tiles_of(head_dim, point)), point);
+            EXPECT_EQ(space.point_of(space.tiles_of(point, context)), point);
             EXPECT_EQ(tiles.threads % 32, 0);
-            const int own = head_dim / tiles.parts;
+            const int own = head_dim / tiles.threads_per_row;
             EXPECT_EQ(own % tiles.tile_d + tiles.tile_d % 4, 0);
             EXPECT_EQ(own % tiles.tile_v + tiles.tile_v % 4, 0);
             EXPECT_LE(tiles.threads * tiles.rows * (own + 4) * 4, 48 << 10);
-            EXPECT_LE(gpu_least_registers(tiles), 255);
+            EXPECT_LE(gpu_least_registers(tiles, GpuPass::forward), 255);
         }
         EXPECT_GT(points.size(), 100U);
         EXPECT_LT(points.size(), 2000U);
-        EXPECT_FALSE(gpu_tile_starts(head_dim).empty());
-        for (const GpuTiles &start : gpu_tile_starts(head_dim)) EXPECT_EQ(points.count(gpu_point_of(start)), 1U);
+        EXPECT_FALSE(space.starts(context).empty());
+        for (const GpuTiles &start : space.starts(context)) EXPECT_EQ(points.count(space.point_of(start)), 1U);
     }
 }
 
 TEST(TunerGpuSpace, SaysWhichRuleIsBroken) {
     const GpuTiles good = {64, 64, 2, 16, 4, 8};
-    EXPECT_EQ(broken_gpu_rule(good), "");
+    const auto why = [](const GpuTiles &tiles) {
+        return cuda_forward_space().why_not_searched(tiles, cuda_forward_context(tiles.head_dim));
+    };
+    EXPECT_EQ(why(good), "");
     const auto broken = [&](int GpuTiles::*member, int value) {
         GpuTiles tiles = good;
         tiles.*member = value;
-        return broken_gpu_rule(tiles);
+        return why(tiles);
     };
-    EXPECT_NE(broken(&GpuTiles::rows, 0).find("rows is at least 1"), std::string::npos);
+    EXPECT_NE(broken(&GpuTiles::rows, 0).find("rows: expected at least 1, got 0"), std::string::npos);
     EXPECT_NE(broken(&GpuTiles::threads, 48).find("multiple of 32"), std::string::npos);
-    EXPECT_NE(broken(&GpuTiles::tile_d, 12).find("tile_d"), std::string::npos);
-    EXPECT_NE(broken(&GpuTiles::tile_v, 2).find("tile_v"), std::string::npos);
-    EXPECT_NE(broken(&GpuTiles::parts, 3).find("parts is a power of 2"), std::string::npos);
-    EXPECT_NE(broken(&GpuTiles::parts, 32).find("multiple of 4 parts"), std::string::npos);
-    EXPECT_NE(broken(&GpuTiles::parts, 4).find("32 channels"), std::string::npos);
-    EXPECT_NE(broken(&GpuTiles::threads, 96).find("48 KB"), std::string::npos);
+    EXPECT_NE(broken(&GpuTiles::tile_d, 12).find("tile_d: "), std::string::npos);
+    EXPECT_NE(broken(&GpuTiles::tile_v, 2).find("tile_v: "), std::string::npos);
+    EXPECT_NE(broken(&GpuTiles::threads_per_row, 3).find("threads_per_row: expected a power of 2"), std::string::npos);
+    EXPECT_NE(broken(&GpuTiles::threads_per_row, 32).find("head_dim: expected a multiple of 128, got 64"),
+              std::string::npos);
+    EXPECT_NE(broken(&GpuTiles::threads_per_row, 4).find("32 channels"), std::string::npos);
+    EXPECT_NE(broken(&GpuTiles::threads, 96).find("49152 bytes"), std::string::npos);
     EXPECT_NE(broken(&GpuTiles::block_k, 56).find("255 registers"), std::string::npos);
-    EXPECT_NE(broken_gpu_rule({32, 128, 4, 4, 4, 4}).find("48 KB"), std::string::npos);
-    EXPECT_NE(broken_gpu_rule({16, 512, 1, 4, 4, 4}).find("256 rows"), std::string::npos);
-    EXPECT_NE(broken_gpu_rule({128, 32, 1, 48, 16, 16}).find("6144"), std::string::npos);
+    EXPECT_NE(why({32, 128, 4, 4, 4, 4}).find("49152 bytes"), std::string::npos);
+    EXPECT_NE(why({16, 512, 1, 4, 4, 4}).find("256 rows"), std::string::npos);
+    EXPECT_NE(why({128, 32, 1, 48, 16, 16}).find("6144"), std::string::npos);
+}
+
+TEST(TunerGpuSpace, PassesOfBackwardHaveRulesOfTheirOwn) {
+    const auto why = [](GpuPass pass, const GpuTiles &tiles) {
+        GpuTileContext context;
+        context.pass = pass;
+        return gpu_tile_space(pass).why_not_searched(tiles, context);
+    };
+    const GpuTiles good = {64, 64, 1, 16, 4, 8};
+    for (const GpuPass pass : {GpuPass::dq, GpuPass::dk, GpuPass::dv, GpuPass::dk_dv, GpuPass::dbias}) {
+        EXPECT_EQ(why(pass, good), "");
+        EXPECT_EQ(why(pass, {64, 64, 1, 16, 4, 8, 2}), "threads_per_row: expected 1 in a pass of backward, got 2");
+        EXPECT_EQ(why(pass, {64, 96, 1, 16, 4, 8}),
+                  "threads, rows, head_dim: expected at most 49152 bytes of shared memory with cuda, got 50688");
+    }
+    const GpuTiles two_rows = {64, 32, 2, 40, 4, 8};  // registers of a thread: 2 x (gradients + scores + sums) + 6
+    EXPECT_EQ(why(GpuPass::dv, two_rows), "");
+    EXPECT_NE(why(GpuPass::dq, two_rows).find("255 registers, got 310"), std::string::npos);
+    EXPECT_NE(why(GpuPass::dk_dv, two_rows).find("255 registers, got 438"), std::string::npos);
+    EXPECT_EQ(why(GpuPass::dbias, {64, 64, 1, 16, 4, 6}), "");  // it sums no channels
+}
+
+// Also of backends that are not built.
+TEST(TunerGpuSpace, ShippedTilesAreLegal) {
+    for (const std::string name : {"gpu.json", "gpu_vulkan.json"}) {
+        std::ifstream file(FLASHWRIGHT_SOURCE_DIR "/configs/" + name);
+        const ordered_json configuration = ordered_json::parse(file);
+        for (const ordered_json &entry : configuration.at("kernels")) {
+            SCOPED_TRACE(entry.dump());
+            const std::string api = entry.value("backend", name == "gpu.json" ? "opencl" : "vulkan");
+            const int head_dim = entry.at("head_dim"), bytes = entry.value("dtype", "f32") == "f16" ? 2 : 4;
+            const auto expect_legal = [&](GpuPass pass, const ordered_json &tiles) {
+                EXPECT_EQ(gpu_tile_space(pass).why_illegal(configured_tiles(tiles, head_dim, pass),
+                                                           {pass, head_dim, bytes, *find_gpu_api(api)}),
+                          "");
+            };
+            if (entry.contains("tiles")) expect_legal(GpuPass::forward, entry.at("tiles"));
+            if (!entry.contains("passes")) continue;
+            for (const auto &[sums, tiles] : entry.at("passes").items()) {
+                GpuPass pass = GpuPass::forward;
+                ASSERT_TRUE(find_backward_pass(sums, &pass));
+                expect_legal(pass, tiles);
+            }
+        }
+    }
 }
 
 // Threads that share a row own each channel once, and a row of the result has a column for each.
-TEST(TunerGpuSpace, PartsOwnEveryChannelOnce) {
-    for (const int parts : {1, 2, 4}) {
-        const GpuTiles tiles = {64, 64, 2, 16, 8, 8, parts};
+TEST(TunerGpuSpace, ThreadsOfARowOwnEveryChannelOnce) {
+    for (const int threads : {1, 2, 4}) {
+        const GpuTiles tiles = {64, 64, 2, 16, 8, 8, threads};
         std::set<int> channels;
-        for (int part = 0; part < parts; ++part) {
-            for (int own = 0; own < tiles.own_channels(); ++own) {
-                const int channel = tiles.channel(part, own);
+        for (int lane = 0; lane < threads; ++lane) {
+            for (int own = 0; own < tiles.channels_per_thread(); ++own) {
+                const int channel = tiles.channel(lane, own);
                 EXPECT_TRUE(channels.insert(channel).second);
-                EXPECT_EQ(tiles.result_parts(4).column_of(channel), part * (tiles.own_channels() + 4) + own);
+                EXPECT_EQ(tiles.result_layout(4).column_of(channel), lane * (tiles.channels_per_thread() + 4) + own);
             }
         }
         EXPECT_EQ(channels.size(), 64U);
         EXPECT_EQ(*channels.rbegin(), 63);
-        EXPECT_EQ(tiles.result_columns(4), 64 + 4 * parts);
+        EXPECT_EQ(tiles.result_columns(4), 64 + 4 * threads);
     }
 }
 
@@ -93,7 +145,9 @@ TEST(TunerGpuSpace, TakesTheKernelsThatShip) {
     const std::vector<ConfiguredKernel> kernels = forward_gpu_kernels(ordered_json::parse(file));
     ASSERT_FALSE(kernels.empty());
     EXPECT_EQ(kernels.front().name, "forward_f32_cuda_d32");
-    for (const ConfiguredKernel &kernel : kernels) EXPECT_EQ(broken_gpu_rule(kernel.tiles), "") << kernel.name;
+    for (const ConfiguredKernel &kernel : kernels)
+        EXPECT_EQ(cuda_forward_space().why_not_searched(kernel.tiles, cuda_forward_context(kernel.tiles.head_dim)), "")
+            << kernel.name;
 }
 
 // As NVIDIA's occupancy calculator has them.
@@ -210,6 +264,12 @@ TEST(TunerGpuConfiguration, KeepsWhatIsNotTuned) {
     std::ostringstream text;
     text << file.rdbuf();
     EXPECT_EQ(configuration_text(ordered_json::parse(text.str())), text.str());
+}
+
+TEST(TunerGpuConfiguration, TakesTheOldNameOfThreadsPerRow) {
+    const auto tiles =
+        ordered_json::parse(R"({"threads": 64, "rows": 2, "block_k": 20, "tile_d": 4, "tile_v": 8, "parts": 4})");
+    EXPECT_EQ(configured_tiles(tiles, 128, GpuPass::forward).threads_per_row, 4);
 }
 
 TEST(TunerGpuConfiguration, NamesWhatAnEntryLacks) {

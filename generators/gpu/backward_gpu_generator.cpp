@@ -1,6 +1,7 @@
 #include "algorithm/attention_gradient.h"
 #include "half_storage.h"
 #include "portable_floats.h"
+#include "refuse_illegal_parameters.h"
 #include "schedules/gpu_backward.h"
 
 #include <Halide.h>
@@ -25,46 +26,51 @@ std::vector<Expr> values_at(const Func &f, const std::vector<Expr> &place) {
 
 }  // namespace
 
-// One pass of attention backward over all heads. A thread owns rows of queries and sums their dQ, or rows of keys and
-// sums their dK, dV or both; it goes over the blocks of the other side that its thread block meets. Rows and keys of
-// all heads are one sequence each, dense and padded: channels to head_dim, each head to whole tiles and blocks, with
-// what adds nothing: 0, and +infinity in lse, also for a row that sees no key. So what depends on head and batch is
-// given for each row. The pass of the bias's gradient has nothing to sum: it gives dS for every pair, 0 where hidden.
-// All is computed in f32.
+// One pass of attention backward over all heads. A thread owns query rows and sums their dQ, or it owns keys and sums
+// their dK, dV or both. It goes over the blocks of the other side that its thread block meets.
+//
+// The query rows of all heads are one sequence, and so are the keys. Both are dense and padded: channels to head_dim,
+// each head to whole tiles and blocks. Padding adds nothing to any sum: it is 0, and +infinity in lse. A row that
+// attends to no key has +infinity in lse, too. Quantities that depend on head and batch are given for each row.
+//
+// The pass of dbias sums nothing. It writes dS for every pair, 0 where the pair is masked. All arithmetic is in f32.
 class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
  public:
-    // Of Q, K, V, dO, bias and the gradients that a pass sums: float32, or float16, whose buffers hold its bits.
+    // The type of Q, K, V, dO, bias and the gradients that a pass sums: float32 or float16. Buffers of float16 hold its
+    // bits as integers.
     GeneratorParam<Type> dtype{"dtype", Float(32)};
     // Score terms besides scale and position: any of softcap, alibi, bias, mask, joined by '+'.
     GeneratorParam<std::string> terms{"terms", ""};
     // dq, dk, dv, dk+dv or dbias.
     GeneratorParam<std::string> sums{"sums", "dq"};
-    // Q, K, V and dO hold finite numbers only. Otherwise hidden ones are kept out one by one.
+    // Q, K, V and dO hold finite numbers only. Otherwise masked ones are kept out one by one.
     GeneratorParam<bool> assume_finite{"assume_finite", false};
-    // As GpuTiles has them; `block_k` rows of the other side are a block.
+    // The members of GpuTiles. A block has `block_k` rows of the other side.
     GeneratorParam<int> head_dim{"head_dim", 64}, threads{"threads", 64}, rows{"rows", 1}, block_k{"block_k", 16},
         tile_d{"tile_d", 4}, tile_v{"tile_v", 16};
 
-    // A row is Q and dO, a key K and V; four columns of f32 follow, with f16 their bits as two elements each. One
-    // address serves all of it.
+    // A query row holds Q and dO, a key K and V. Four columns of f32 follow; with f16, the bits of each are two
+    // elements. So one address serves all that a row has.
     Input<Buffer<void, 2>> queries{"queries"}, keys{"keys"};  // [2 head_dim + the columns, row or key]
-    // Of each row; ALiBi measures from diagonal_key, counted among all keys.
+    // For each query row. ALiBi measures from diagonal_key, an index among all keys.
     Input<Buffer<float, 1>> alibi_slope{"alibi_slope"};
     Input<Buffer<int32_t, 1>> diagonal_key{"diagonal_key"};
-    // A row's element of key j, counted among all, is the one at the row's offset + j.
+    // The element of a row and of key j, an index among all keys, is at the row's offset + j.
     Input<Buffer<void, 1>> bias{"bias"};
     Input<Buffer<uint8_t, 1>> mask{"mask"};
     Input<Buffer<int32_t, 1>> bias_offset{"bias_offset"}, mask_offset{"mask_offset"};
-    // [2, thread block, group]: of the blocks of one head, the first that its rows meet, and the end.
+    // [2, thread block, group]: the first block of one head that its rows meet, and the end of those blocks.
     Input<Buffer<int32_t, 3>> plan{"plan"};
-    // A group is what meets: a key head and its query heads. It has so many heads of the other side, of so many rows.
+    // A group is a key head and its query heads. `heads` is how many heads of the other side it has, `head_rows` how
+    // many rows each of these has.
     Input<int> heads{"heads"}, head_rows{"head_rows"};
     Input<float> softmax_scale{"softmax_scale"}, softcap{"softcap"};
-    // [channel, gradient, row or key of the group, group]; of dbias [key of the head, 1, row of the group, group], in
-    // f32, as what the bias repeats is yet to be summed.
+    // [channel, gradient, row or key of the group, group]. For dbias [key of the head, 1, row of the group, group] in
+    // f32, since the sum over what the bias broadcasts follows.
     Output<Buffer<void, 4>> result{"result"};
 
     void configure() {
+        refuse_illegal_dtype("backward_gpu", dtype);
         for (auto *buffer : {&queries, &keys}) {
             buffer->set_type(stored());
         }
@@ -74,15 +80,16 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
 
     void generate() {
         tiles = GpuTiles{head_dim, threads, rows, block_k, tile_d, tile_v};
-        query_row(channel, row) = from_storage(queries(channel, row), number_types());
-        key_row(channel, row) = from_storage(keys(channel, row), number_types());
-        // Every pair is tested: beside four or five products that costs little, and a second way for blocks whose pairs
-        // are all seen takes registers.
+        refuse_illegal_tiles("backward_gpu", tiles, pass_of("backward_gpu", sums), stored(), get_target());
+        query_row(channel, row) = from_storage(queries(channel, row), get_target());
+        key_row(channel, row) = from_storage(keys(channel, row), get_target());
+        // Every pair is tested. Beside four or five products that costs little, and a second code path for full blocks
+        // would take registers.
         const Func first = own_bound("first", kFirst), last = own_bound("last", kLast);
         ScoreTerms tested = chosen_terms();
         tested.push_back(position(first, last));
-        const GradientTile way("block", halide_type_of<float>(), inputs(), tested, assume_finite, 1);
-        GradientPass pass{owns_keys(), query_row, key_row, stored(), way, {first, last}, planned_blocks()};
+        const GradientTile block("block", halide_type_of<float>(), inputs(), tested, !assume_finite, 1);
+        BackwardPass pass{owns_keys(), query_row, key_row, stored(), block, {first, last}, planned_blocks()};
         if (sums.value() == "dbias") {
             give_scores(pass);
             return;
@@ -97,7 +104,7 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
             values_at(pass.gradients, {channel, row % tiles.rows, row / tiles.rows, group});
         result(channel, gradient, row, group) = to_storage(mux(gradient, gradients), number_types());
         constrain_buffers();
-        schedule_gradient_gpu(pass, result, tiles);
+        schedule_backward_gpu(pass, result, tiles);
     }
 
     void schedule() {
@@ -107,7 +114,7 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
 
  private:
     Var channel{"channel"}, gradient{"gradient"}, row{"row"}, own{"own"}, strip{"strip"}, group{"group"};
-    Var section{"section"};  // of a GradientTile: where the block of the other side begins, counted among all
+    Var section{"section"};  // of a GradientTile: where the block of the other side begins among all its rows
     Func query_row{"query_row"}, key_row{"key_row"};  // (channel, row)
     GpuTiles tiles;
 
@@ -118,12 +125,12 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
         return sums.value() == "dk+dv" ? std::vector<std::string>{"dk", "dv"} : std::vector<std::string>{sums.value()};
     }
 
-    // The indices among all rows and keys of those of a GradientTile, which counts the other side's in their block.
+    // A GradientTile counts the rows of the other side within their block. These are the indices among all.
     Expr row_of(const Expr &i) const { return owns_keys() ? section + i : i; }
     Expr key_of(const Expr &j) const { return owns_keys() ? j : section + j; }
 
-    // What follows Q and dO in a row, and K and V in a key: the first and the last of the other side that it sees,
-    // counted in their head, as the bits of integers; and in a row lse and delta.
+    // The columns after Q and dO in a query row, and after K and V in a key. First come the first and the last of the
+    // other side that are unmasked, indices in their head, as the bits of integers. A query row then has lse and delta.
     enum Column { kFirst, kLast, kLse, kDelta, kColumns };
 
     int row_elements() const { return 2 * tiles.head_dim + kColumns * elements_of_a_float(stored()); }
@@ -157,16 +164,16 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
         return r;
     }
 
-    // The gradient by the score is that by the bias, which is added to it.
-    void give_scores(GradientPass &pass) {
+    // The bias is added to the score, so their gradients are the same.
+    void give_scores(BackwardPass &pass) {
         const Expr own_row = group * result.dim(2).extent() + row, begin = channel / tiles.block_k * tiles.block_k;
         const std::vector<Expr> pair{channel % tiles.block_k, own_row, group * head_rows + begin};
-        result(channel, gradient, row, group) = values_at(pass.way.dscores, pair).back();
+        result(channel, gradient, row, group) = values_at(pass.tile.dscores, pair).back();
         constrain_buffers();
-        schedule_score_gradient_gpu(pass, result, tiles);
+        schedule_dbias_gpu(pass, result, tiles);
     }
 
-    void sum_blocks(GradientPass &pass) {
+    void sum_blocks(BackwardPass &pass) {
         const std::vector<Expr> place{channel, own, strip, group};
         pass.sums(place) = Tuple(std::vector<Expr>(wanted().size(), 0.0f));
         const Expr own_row = group * result.dim(2).extent() + strip * tiles.rows + own;
@@ -175,13 +182,13 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
         std::vector<Expr> sum = values_at(pass.sums, place);
         for (size_t n = 0; n < sum.size(); n++) {
             const std::string &name = names[n];
-            const Func product = name == "dq" ? pass.way.dq : name == "dk" ? pass.way.dk : pass.way.dv;
+            const Func product = name == "dq" ? pass.tile.dq : name == "dk" ? pass.tile.dk : pass.tile.dv;
             sum[n] += product(channel, own_row, begin);
         }
         pass.sums(place) = Tuple(sum);
     }
 
-    // Of an own row, counted in a block of the other side.
+    // The first or last unmasked index of an own row, relative to the block of the other side.
     Func own_bound(const std::string &name, Column column) {
         Func f(name);
         const Expr place = reinterpret<int32_t>(column_of(owns_keys() ? keys : queries, column, row));
@@ -189,8 +196,8 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
         return f;
     }
 
-    // Causal, window and key length in one. The place in a block, a constant, is compared with what is computed once a
-    // block: comparisons of whole indices would keep a register for each.
+    // Causal mask, window and key length in one term. The place in a block is a constant, and is compared with bounds
+    // that are computed once per block. Comparing whole indices would take a register for each pair.
     ScoreTerm position(const Func &first, const Func &last) {
         ScoreTerm term;
         term.unmasked = [=](const ScoreIndex &at) {

@@ -1,4 +1,5 @@
-#include "algorithm/storage.h"
+#include "half_storage.h"
+#include "refuse_illegal_parameters.h"
 
 #include <Halide.h>
 
@@ -6,17 +7,22 @@ namespace flashwright {
 
 using namespace Halide;
 
-// The gradient of a bias from that of all scores, both [key, row, head, batch] of any strides, on the device. A thread
-// owns an element, and sums what the bias repeats in double: batch entries outermost, then heads, then rows.
+// The gradient of a bias from the gradient of all scores, both [key, row, head, batch] of any strides, on the device. A
+// thread owns an element of the bias. It sums in double over what the bias broadcasts: batch entries outermost, then
+// heads, then rows.
 class BiasGradientGpuGenerator : public Generator<BiasGradientGpuGenerator> {
  public:
-    // Of the bias: float32, or float16, whose buffers hold its bits.
+    // The type of the bias: float32 or float16. Buffers of float16 hold its bits as integers.
     GeneratorParam<Type> dtype{"dtype", Float(32)};
     Input<Buffer<float, 4>> scores{"scores"};
-    Input<int> rows{"rows"}, heads{"heads"}, batches{"batches"};  // that are one of the bias's; 1: each has its own
+    Input<int> rows{"rows"}, heads{"heads"},
+        batches{"batches"};  // that share an element of the bias; 1: each has its own
     Output<Buffer<void, 4>> bias{"bias"};
 
-    void configure() { bias.set_type(buffer_type(dtype)); }
+    void configure() {
+        refuse_illegal_dtype("bias_gradient_gpu", dtype);
+        bias.set_type(storage_type(dtype));
+    }
 
     void generate() {
         RDom all(0, rows, 0, heads, 0, batches, "all");
@@ -46,6 +52,9 @@ class BiasGradientGpuGenerator : public Generator<BiasGradientGpuGenerator> {
     }
 
  private:
+    // Rounds once; by way of f32 it would round twice.
+    static Expr half_of_double(const Expr &number) { return reinterpret<uint16_t>(cast(Float(16), number)); }
+
     static constexpr int kKeys = 32, kRows = 8;  // threads of a block
     Var key{"key"}, row{"row"}, head{"head"}, batch{"batch"};
     Func sum{"sum"};

@@ -6,24 +6,24 @@ namespace flashwright {
 
 using namespace Halide;
 
-// Copies a tensor of any strides into one of any strides, both [channel, row, head, batch], and fills what the first
-// does not have with zeros: the kernels read dense tensors that are padded to whole tiles, those of a caller may lie
-// otherwise.
+// Copies a tensor into another, both [channel, row, head, batch] of any strides, and fills what the first does not have
+// with zeros. The kernels read dense tensors that are padded to whole tiles; those of a caller may be neither.
 class CopyGpuGenerator : public Generator<CopyGpuGenerator> {
  public:
-    // `from` is a result of forward in parts; else channels are in place, and found without divisions.
-    GeneratorParam<bool> in_parts{"in_parts", false};
+    // `from` is a result of forward whose rows were shared by threads. Otherwise channels are in place, and no division
+    // is needed to find them.
+    GeneratorParam<bool> shared_rows{"shared_rows", false};
     Input<Buffer<void, 4>> from{"from"};
     Input<Buffer<int32_t, 1>> rows{"rows"};  // that exist, of each batch entry; the others become zeros
-    // ResultParts, with in_parts.
-    Input<int> parts{"parts"}, turn{"turn"}, columns{"columns"};
+    // ResultLayout, with shared_rows.
+    Input<int> threads_per_row{"threads_per_row"}, turn{"turn"}, columns_per_thread{"columns_per_thread"};
     Output<Buffer<void, 4>> to{"to"};
 
     void generate() {
         const Expr last_channel = from.dim(0).extent() - 1, last_row = from.dim(1).extent() - 1;
         const Expr exists = channel <= last_channel && row <= last_row && row < rows(batch);
-        const ResultParts<Expr> result{parts, turn, columns};
-        const Expr column = in_parts ? result.column_of(channel) : Expr(channel);
+        const ResultLayout<Expr> result{threads_per_row, turn, columns_per_thread};
+        const Expr column = shared_rows ? result.column_of(channel) : Expr(channel);
         to(channel, row, head, batch) = select(
             exists, from(clamp(column, 0, last_channel), clamp(row, 0, last_row), head, batch), cast(from.type(), 0));
     }

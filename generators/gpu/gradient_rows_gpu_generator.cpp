@@ -1,4 +1,5 @@
-#include "algorithm/storage.h"
+#include "half_storage.h"
+#include "refuse_illegal_parameters.h"
 
 #include <Halide.h>
 
@@ -10,7 +11,7 @@ using namespace Halide;
 
 namespace {
 
-// A thread owns a row, and writes what it has of it along `own`.
+// A thread owns a row and writes all its elements along `own`.
 void schedule_rows(Func f, const Var &row, const Var &own, const Var &head, const Var &batch, const Var &thread) {
     constexpr int kThreads = 64;
     const Var tile("tile");
@@ -29,16 +30,18 @@ class GradientRowsGpuGenerator : public Generator<GradientRowsGpuGenerator> {
  public:
     GeneratorParam<Type> dtype{"dtype",
                                Float(32)};  // of out and dout: float32, or float16, whose buffers hold its bits
-    GeneratorParam<bool> of_keys{"of_keys", false};  // which have the first two columns alone
-    // Of each batch entry: row i sees what lies from i + lo_offset to i + hi_offset of the other side.
+    GeneratorParam<bool> of_keys{"of_keys", false};  // keys have the first two columns only
+    // For each batch entry: row i attends to rows i + lo_offset to i + hi_offset of the other side.
     Input<Buffer<int32_t, 1>> lo_offset{"lo_offset"}, hi_offset{"hi_offset"};
-    Input<Buffer<int32_t, 1>> count{"count"}, other_count{"other_count"};  // of those that exist, on either side
+    Input<Buffer<int32_t, 1>> count{"count"},
+        other_count{"other_count"};  // existing rows of this side and of the other
     // [channel, row, head, batch], lse with one channel; any strides.
     Input<Buffer<float, 4>> lse{"lse"};
     Input<Buffer<void, 4>> out{"out"}, dout{"dout"};
     Output<Buffer<float, 4>> columns{"columns"};  // [column, row, head, batch]; any strides but the first
 
     void configure() {
+        refuse_illegal_dtype("gradient_rows_gpu", dtype);
         for (auto *buffer : {&out, &dout}) {
             buffer->set_type(buffer_type(dtype));
         }
@@ -54,7 +57,8 @@ class GradientRowsGpuGenerator : public Generator<GradientRowsGpuGenerator> {
             return;
         }
         const Expr own = clamp(row, 0, lse.dim(1).extent() - 1), logarithm = lse(0, own, head, batch);
-        // By its bits, as fast math knows no infinity. A row that sees nothing adds nothing, whatever it holds.
+        // Infinity is tested by its bits, since fast math assumes that there is none. A row that attends to nothing
+        // adds nothing, whatever it holds.
         const Expr infinity_bits = 0x7f800000, minus = std::numeric_limits<int32_t>::min();
         const Expr sees = exists && reinterpret<int32_t>(logarithm) != (infinity_bits | minus);
         RDom c(0, out.dim(0).extent(), "c");
@@ -98,18 +102,18 @@ class GradientRowsGpuGenerator : public Generator<GradientRowsGpuGenerator> {
     Func delta{"delta"};
 };
 
-// What the terms of backward_gpu take of each row, on the device.
+// What the score terms of backward_gpu need of each query row, on the device.
 class GradientTermsGpuGenerator : public Generator<GradientTermsGpuGenerator> {
  public:
     Input<Buffer<float, 1>> alibi_slopes{"alibi_slopes"};  // of each head
-    Input<Buffer<int32_t, 1>> diagonal{"diagonal"};        // of each batch entry: row i meets key i + diagonal
-    Input<Buffer<int32_t, 1>> count{"count"};              // of rows that exist
-    Input<int> keys{"keys"}, heads_kv{"heads_kv"};         // of each head, padded; of each batch entry
+    Input<Buffer<int32_t, 1>> diagonal{"diagonal"};  // of each batch entry: row i is aligned with key i + diagonal
+    Input<Buffer<int32_t, 1>> count{"count"};        // of rows that exist
+    Input<int> keys{"keys"}, heads_kv{"heads_kv"};   // of each head, padded; of each batch entry
     // Strides of bias and mask by row, head and batch entry.
     Input<int> bias_row{"bias_row"}, bias_head{"bias_head"}, bias_batch{"bias_batch"};
     Input<int> mask_row{"mask_row"}, mask_head{"mask_head"}, mask_batch{"mask_batch"};
-    // [row, head, batch, quantity]: the slope as bits, the key on the diagonal, where bias and mask begin. Both count
-    // keys among all heads.
+    // [row, head, batch, quantity]: the bits of the slope, the key on the diagonal, the offsets of bias and mask. Keys
+    // are counted over all heads.
     Output<Buffer<int32_t, 4>> quantities{"quantities"};
 
     void generate() {

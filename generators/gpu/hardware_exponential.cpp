@@ -19,7 +19,7 @@ Expr hardware_exponential(const Expr &x) {
 class ReplaceExponentials : public Internal::IRGraphMutator {
     using Internal::IRGraphMutator::visit;
 
-    // A definition names what it uses twice.
+    // A definition names subexpressions that it uses twice.
     Expr visit(const Internal::Let *op) override { return mutate(Internal::substitute_in_all_lets(op)); }
 
     Expr visit(const Internal::Select *op) override {

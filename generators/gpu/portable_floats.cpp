@@ -10,7 +10,7 @@ using namespace Halide::Internal;
 
 namespace {
 
-constexpr double kStepOfOne = 1 << 23;  // from here up to twice as much numbers of f32 are integers
+constexpr double kStepOfOne = 1 << 23;  // f32 numbers from here to twice as much are integers
 
 class RoundExplicitly : public IRMutator {
     using IRMutator::visit;

@@ -66,7 +66,7 @@ int GpuBackwardCall::fetch() {
 
 void GpuBackwardCall::deliver() const {
     for (int n = 0; n < t_.pass_count; ++n) {
-        const GpuGradientKernel::Pass &pass = *t_.passes[n].pass;
+        const GpuBackwardKernel::Pass &pass = *t_.passes[n].pass;
         const DeviceTensor &result = t_.passes[n].result;
         if (pass.dbias) {
             deliver_bias_gradient(result);
@@ -78,11 +78,11 @@ void GpuBackwardCall::deliver() const {
     }
 }
 
-GpuBackwardCall::Seen GpuBackwardCall::keys_of(const KeyRange &range, std::int64_t i) {
+GpuBackwardCall::Range GpuBackwardCall::keys_of(const KeyRange &range, std::int64_t i) {
     return {std::max<std::int64_t>(i + range.lo_offset, 0), std::min(i + range.hi_offset, range.key_count - 1)};
 }
 
-GpuBackwardCall::Seen GpuBackwardCall::rows_of(const KeyRange &range, std::int64_t j) const {
+GpuBackwardCall::Range GpuBackwardCall::rows_of(const KeyRange &range, std::int64_t j) const {
     return {std::max<std::int64_t>(j - range.hi_offset, 0), std::min(j - range.lo_offset, p_.seqlen_q - 1)};
 }
 
@@ -98,17 +98,17 @@ float GpuBackwardCall::delta(std::int64_t b, std::int64_t h, std::int64_t i) con
             : dot_row(HeadMatrix<float>(dout, b, h), HeadMatrix<float>(out, b, h), i));
 }
 
-// Offsets are far beyond the ends at most, and fit 32 bits.
-void GpuBackwardCall::set_seen(const Seen &seen, float *columns) {
-    const std::int32_t bounds[] = {static_cast<std::int32_t>(seen.first), static_cast<std::int32_t>(seen.last)};
+// Key ranges are cut to offsets that fit 32 bits.
+void GpuBackwardCall::set_unmasked(const Range &unmasked, float *columns) {
+    const std::int32_t bounds[] = {static_cast<std::int32_t>(unmasked.first), static_cast<std::int32_t>(unmasked.last)};
     std::memcpy(columns + kFirst, bounds, sizeof bounds);
 }
 
 void GpuBackwardCall::describe_keys(std::int64_t b, std::int64_t h) {
     const KeyRange range = key_range(p_, b);
     for (std::int64_t j = 0; j < t_.keys(); ++j) {
-        set_seen(j < range.key_count ? rows_of(range, j) : kNone,
-                 columns_of(t_.key_rows, (b * p_.heads_kv + h) * t_.keys() + j));
+        set_unmasked(j < range.key_count ? rows_of(range, j) : kNone,
+                     columns_of(t_.key_rows, (b * p_.heads_kv + h) * t_.keys() + j));
     }
 }
 
@@ -125,7 +125,7 @@ void GpuBackwardCall::describe_rows(std::int64_t b, std::int64_t h) {
         const float lse = exists ? element<float>(p_.lse, b, h, i, 0) : -kInfinity;
         const bool nothing = lse == -kInfinity;
         float *columns = columns_of(t_.query_rows, row);
-        set_seen(exists ? keys_of(range, i) : kNone, columns);
+        set_unmasked(exists ? keys_of(range, i) : kNone, columns);
         columns[kLse] = nothing ? kInfinity : lse;
         columns[kDelta] = nothing ? 0.0F : delta(b, h, i);
         t_.slope.data<float>()[row] = p_.alibi_slopes.given ? element<float>(p_.alibi_slopes, 0, h, 0, 0) : 0.0F;
@@ -135,21 +135,21 @@ void GpuBackwardCall::describe_rows(std::int64_t b, std::int64_t h) {
     }
 }
 
-// Axes that the bias repeats are summed in their order, batch entries outermost.
+// Sums over the axes that the bias broadcasts, batch entries outermost.
 void GpuBackwardCall::deliver_bias_gradient(const DeviceTensor &scores) const {
     constexpr std::int64_t kAtOnce = 64;
     struct Span {
         std::int64_t begin, end;
     };
     const StridedTensor &to = problem_.dbias;
-    const auto repeats = [&](Axis axis, std::int64_t index, std::int64_t count) {
+    const auto summed = [&](Axis axis, std::int64_t index, std::int64_t count) {
         return to.shape[axis] == 1 ? Span{0, count} : Span{index, index + 1};
     };
     for (std::int64_t n = 0; n < to.shape[kBatch] * to.shape[kHead] * to.shape[kRow]; ++n) {
         const std::int64_t row = n % to.shape[kRow], head = n / to.shape[kRow] % to.shape[kHead],
                            batch = n / to.shape[kRow] / to.shape[kHead];
-        const Span batches = repeats(kBatch, batch, p_.batch), heads = repeats(kHead, head, p_.heads),
-                   rows = repeats(kRow, row, p_.seqlen_q);
+        const Span batches = summed(kBatch, batch, p_.batch), heads = summed(kHead, head, p_.heads),
+                   rows = summed(kRow, row, p_.seqlen_q);
         char *out = to.at(batch, head, row);
         for (std::int64_t first = 0; first < p_.seqlen_k; first += kAtOnce) {
             const std::int64_t count = std::min(kAtOnce, p_.seqlen_k - first);
@@ -170,23 +170,17 @@ void GpuBackwardCall::deliver_bias_gradient(const DeviceTensor &scores) const {
     }
 }
 
-// `padded_rows` of each head lie one after the other; keys past an entry's length have a gradient of 0.
+// The result has `padded_rows` rows for each head, one head after the other. Keys past an entry's length have a
+// gradient of 0.
 void GpuBackwardCall::deliver_gradient(const DeviceTensor &result, std::int64_t gradient, const StridedTensor &to,
                                        std::int64_t padded_rows, bool of_keys) const {
     with_element_type(p_.dtype, [&](auto element) {
-        const auto *head = result.data<decltype(element)>() + gradient * result.stride(1);
-        for (std::int64_t b = 0; b < to.shape[kBatch]; ++b) {
-            const std::int64_t rows = of_keys ? p_.key_count(b) : to.shape[kRow];
-            for (std::int64_t h = 0; h < to.shape[kHead]; ++h, head += padded_rows * result.stride(2)) {
-                const HeadMatrix<decltype(element)> matrix(to, b, h);
-                for (std::int64_t i = 0; i < to.shape[kRow]; ++i) {
-                    for (std::int64_t c = 0; c < matrix.channels; ++c) {
-                        matrix.row(i)[c * matrix.channel_stride] =
-                            i < rows ? head[i * result.stride(2) + c] : decltype(element){0};
-                    }
-                }
-            }
-        }
+        using Element = decltype(element);
+        const auto *first = result.data<Element>() + gradient * result.stride(1);
+        set_rows<Element>(to, [&](std::int64_t b, std::int64_t h, std::int64_t i) -> const Element * {
+            if (of_keys && i >= p_.key_count(b)) return nullptr;
+            return first + ((b * to.shape[kHead] + h) * padded_rows + i) * result.stride(2);
+        });
     });
 }
 

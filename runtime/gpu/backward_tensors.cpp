@@ -8,7 +8,7 @@
 
 namespace flashwright {
 
-GpuBackwardTensors::GpuBackwardTensors(const BackwardProblem &problem, const GpuGradientKernel &kernel, void *context)
+GpuBackwardTensors::GpuBackwardTensors(const BackwardProblem &problem, const GpuBackwardKernel &kernel, void *context)
     : query_rows(context),
       key_rows(context),
       bias(context),
@@ -25,14 +25,15 @@ GpuBackwardTensors::GpuBackwardTensors(const BackwardProblem &problem, const Gpu
         if (kernel.passes[n].dbias && !problem.dbias.given) continue;
         passes[pass_count++].pass = &kernel.passes[n];
     }
-    // Each side holds the blocks of the passes that own the other, and is a multiple of the tiles of those that own it.
+    // The length of a side is a multiple of the tiles of the passes that own it, and of the blocks of those that own
+    // the other side.
     std::int64_t row_tile = 1, key_tile = 1;
     for (int n = 0; n < pass_count; ++n) {
-        const GpuGradientKernel::Pass &pass = *passes[n].pass;
+        const GpuBackwardKernel::Pass &pass = *passes[n].pass;
         std::int64_t &streamed = pass.owns_keys ? rows_ : keys_, &own_tile = pass.owns_keys ? key_tile : row_tile;
         streamed = std::max(streamed, padded(pass.owns_keys ? p_.seqlen_q : p_.seqlen_k, pass.tiles.block_k));
         own_tile = std::lcm(own_tile, pass.tiles.block_q());
-        if (pass.dbias) key_tile = std::lcm(key_tile, pass.tiles.block_k);  // it writes all keys
+        if (pass.dbias) key_tile = std::lcm(key_tile, pass.tiles.block_k);  // it writes whole blocks of keys
     }
     rows_ = padded(rows_, row_tile);
     keys_ = padded(keys_, key_tile);
@@ -56,7 +57,7 @@ void GpuBackwardTensors::merge() {
 
 int GpuBackwardTensors::launch() {
     for (int n = 0; n < pass_count; ++n) {
-        const GpuGradientKernel::Pass &pass = *passes[n].pass;
+        const GpuBackwardKernel::Pass &pass = *passes[n].pass;
         const std::int64_t heads = pass.owns_keys ? group() : 1, head_rows = pass.owns_keys ? rows_ : keys_;
         const int result =
             pass.run(context_, query_rows.input(), key_rows.input(), slope.input(), diagonal_key.input(), bias.input(),
@@ -87,15 +88,14 @@ flashwright_status GpuBackwardTensors::describe_passes() {
     const halide_type_t f32 = halide_type_of<float>(), i32 = halide_type_of<std::int32_t>();
     flashwright_status status = ok_status();
     for (int n = 0; n < pass_count; ++n) {
-        const GpuGradientKernel::Pass &pass = *passes[n].pass;
+        const GpuBackwardKernel::Pass &pass = *passes[n].pass;
         const std::int64_t own = pass.owns_keys ? keys_ : rows_ * group(), groups = p_.heads_kv * p_.batch;
         const std::int64_t channels = pass.dbias ? keys_ : kernel_.head_dim, gradients = pass.dk && pass.dv ? 2 : 1;
         const char *name = pass.owns_keys ? "dk" : pass.dbias ? "dbias" : "dq";
         if (pass.dbias && own / pass.tiles.block_q() > kMaxGrid) {
             return make_status(FLASHWRIGHT_UNSUPPORTED,
                                "dbias: expected at most %" PRId64
-                               " tiles of %d query rows in the heads that share keys, "
-                               "got %" PRId64,
+                               " tiles of %d query rows in the query heads of one key head, got %" PRId64,
                                kMaxGrid, pass.tiles.block_q(), own / pass.tiles.block_q());
         }
         if (!failed(status)) status = passes[n].plan.describe("q", i32, {2, own / pass.tiles.block_q(), groups});
@@ -107,8 +107,8 @@ flashwright_status GpuBackwardTensors::describe_passes() {
     return status;
 }
 
-// Which blocks of the other side each thread block meets: of its keys, or of the rows that see its keys.
-void GpuBackwardTensors::fill_plan(const GpuGradientKernel::Pass &pass, const DeviceTensor &plan) const {
+// Which blocks of the other side each thread block meets.
+void GpuBackwardTensors::fill_plan(const GpuBackwardKernel::Pass &pass, const DeviceTensor &plan) const {
     const std::int64_t thread_blocks = (pass.owns_keys ? keys_ : rows_) / pass.tiles.block_q();
     const std::int64_t heads = pass.owns_keys ? 1 : group();
     auto *boundaries = plan.data<std::int32_t>();
@@ -118,7 +118,7 @@ void GpuBackwardTensors::fill_plan(const GpuGradientKernel::Pass &pass, const De
         for (std::int64_t n = 0; n < p_.heads_kv * heads * thread_blocks; ++n, boundaries += 2) {
             const std::int64_t block = n % thread_blocks;
             const bool past_the_keys = pass.owns_keys && block * pass.tiles.block_q() >= keys.key_count;
-            if (past_the_keys) continue;  // zeros: no blocks
+            if (past_the_keys) continue;  // the plan stays 0: no blocks
             const KeyPlan met = plan_keys(pass.owns_keys ? rows : keys, block, pass.tiles, true);
             boundaries[0] = met.boundaries[0];
             boundaries[1] = met.boundaries[3];

@@ -1,42 +1,43 @@
-// What the passes of backward of one call read and write, padded and dense, and their plans.
+// The arguments of the backward passes in one call: their tensors, padded and dense, and their plans.
 #pragma once
 
 #include "device_problem.h"
 
 namespace flashwright {
 
-// What follows Q and dO in a row, and K and V in a key, in f32; see generators/gpu/backward_gpu_generator.cpp.
-enum GradientColumn : std::uint8_t { kFirst, kLast, kLse, kDelta, kColumns };
+// The f32 columns after Q and dO in a query row and after K and V in a key. generators/gpu/backward_gpu_generator.cpp
+// explains them.
+enum BackwardColumn : std::uint8_t { kFirst, kLast, kLse, kDelta, kColumns };
 
 class GpuBackwardTensors {
  public:
     // Refers to the arguments.
-    GpuBackwardTensors(const BackwardProblem &problem, const GpuGradientKernel &kernel, void *context);
+    GpuBackwardTensors(const BackwardProblem &problem, const GpuBackwardKernel &kernel, void *context);
 
-    // Sizes of all; plans, and what stands for a bias or a mask that is not given, filled.
+    // Sets the sizes of all tensors. Fills the plans and the substitutes of a bias or a mask that is not given.
     flashwright_status prepare();
-    // Rows of all heads become one sequence, and so do keys: before they are launched.
+    // Makes the rows of all heads one sequence, and the keys another. To be called before `launch`.
     void merge();
-    // Halide's error codes: of the passes, which may still run, and of the wait for them.
+    // Each returns Halide's error code. `launch` starts the passes, `wait` waits for them.
     int launch();
     int wait() { return passes[0].result.wait(); }
 
-    // Of each head, padded; and query heads of a key head.
+    // Padded rows and keys of each head; query heads of each key head.
     std::int64_t rows() const { return rows_; }
     std::int64_t keys() const { return keys_; }
     std::int64_t group() const { return p_.heads / p_.heads_kv; }
 
-    // Without memory yet. [2 head_dim and what kColumns of f32 take, row or key, head, batch]
+    // Without memory yet. [2 head_dim and kColumns of f32, row or key, head, batch]
     DeviceTensor query_rows, key_rows, bias, mask;
-    // Of each row of all heads.
+    // For each row of all heads.
     DeviceTensor slope, diagonal_key, bias_offset, mask_offset;
-    // A pass that the call takes.
+    // A pass that the call needs.
     struct Pass {
         explicit Pass(void *context) : plan(context), result(context) {}
-        const GpuGradientKernel::Pass *pass = nullptr;
+        const GpuBackwardKernel::Pass *pass = nullptr;
         DeviceTensor plan;
-        // Without memory yet. [channel, gradient, row or key of the group, group]; of dbias [key, 1, row of the group,
-        // group], in f32
+        // Without memory yet. [channel, gradient, row or key of the group, group]; for dbias [key, 1, row of the group,
+        // group] in f32.
         DeviceTensor result;
     };
     int pass_count = 0;
@@ -45,10 +46,10 @@ class GpuBackwardTensors {
  private:
     flashwright_status describe();
     flashwright_status describe_passes();
-    void fill_plan(const GpuGradientKernel::Pass &pass, const DeviceTensor &plan) const;
+    void fill_plan(const GpuBackwardKernel::Pass &pass, const DeviceTensor &plan) const;
 
     const ForwardProblem &p_;
-    const GpuGradientKernel &kernel_;
+    const GpuBackwardKernel &kernel_;
     void *context_;
     std::int64_t rows_ = 1, keys_ = 1;
 };

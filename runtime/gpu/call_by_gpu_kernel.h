@@ -1,4 +1,4 @@
-// Not part of the API: calls by a kernel that no registry holds, for the tuner.
+// Calls of a kernel that is not in the registry, for the tuner. Not part of the API.
 #pragma once
 
 #include "flashwright/flashwright_gpu.h"
@@ -7,7 +7,7 @@
 
 namespace flashwright {
 
-// flashwright_gpu_forward_on_stream, but by `kernel`. UNSUPPORTED for a call that it does not take.
+// As flashwright_gpu_forward_on_stream, but with `kernel`. Fails with UNSUPPORTED if the kernel does not take the call.
 flashwright_status forward_on_stream_by_kernel(const flashwright_forward_args &args,
                                                const flashwright_gpu_stream &stream, const GpuKernel &kernel);
 

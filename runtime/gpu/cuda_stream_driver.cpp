@@ -1,4 +1,4 @@
-// Streams of CUDA, by functions of the driver that Halide's runtime has loaded. Built where CUDA is a backend.
+// CUDA streams, by functions of the driver that Halide's runtime has loaded. Built if CUDA is a backend.
 #include <HalideRuntimeCuda.h>
 
 #include <cstdio>
@@ -9,7 +9,7 @@
 #include "gpu_stream_driver.h"
 #include "runtime/src/status.h"
 
-// Of Halide's runtime, which declares it in no header.
+// A function of Halide's runtime that no header declares.
 extern "C" void *halide_cuda_get_symbol(void *user_context, const char *name);
 
 namespace flashwright {
@@ -17,7 +17,7 @@ namespace {
 
 using Result = int;  // CUresult
 constexpr Result kSuccess = 0, kOutOfMemory = 2;
-// Given a NULL stream, Halide's runtime would copy by functions that wait. This names the same stream.
+// With a NULL stream, Halide's runtime would copy by functions that wait. This handle names the same stream.
 void *const kLegacyStream = reinterpret_cast<void *>(1);
 
 struct Driver {
@@ -52,7 +52,7 @@ int get_stream(void *user_context, void *context, void **stream) {
     return halide_error_code_success;
 }
 
-// Halide's runtime knows the name that belongs to development files alone; a driver has the other.
+// Halide's runtime looks for libcuda.so, which comes with development files. A driver installs libcuda.so.1.
 void *load_library(const char *name) {
     void *library = other_load_library(name);
     return library == nullptr && std::strcmp(name, "libcuda.so") == 0 ? other_load_library("libcuda.so.1") : library;
@@ -83,7 +83,7 @@ bool load(void *call, Driver *driver) {
            load(call, "cuMemcpyHtoDAsync_v2", &driver->send) && load(call, "cuGetErrorName", &driver->error_name);
 }
 
-// NULL where there is none; the call has the reason.
+// NULL if there is none; the call then keeps the reason.
 const Driver *find_driver(void *call) {
     static std::mutex mutex;
     static Driver driver;
@@ -114,7 +114,7 @@ void leave(void *call) {
     find_driver(call)->pop(&context);
 }
 
-// A graph would copy again from host memory that is gone.
+// A captured graph would copy from host memory that has been freed.
 int refuse_capture(void *call, const Driver &driver) {
     int capturing = 0;
     const int result = check(call, driver, driver.is_capturing(stream_of(call), &capturing), "cuStreamIsCapturing");

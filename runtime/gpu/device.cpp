@@ -15,7 +15,7 @@ thread_local DeviceCall *current_call = nullptr;
 halide_error_handler_t other_error_handler = nullptr;
 halide_print_t other_print = nullptr;
 
-// An application may use the same Halide runtime: its messages go where they went before.
+// An application may use the same Halide runtime. Its messages still go to its own handlers.
 void on_error(void *user_context, const char *message) {
     if (current_call != nullptr && user_context == current_call->context()) {
         current_call->keep(message);
@@ -28,14 +28,15 @@ void on_print(void *user_context, const char *message) {
     if (current_call == nullptr || user_context != current_call->context()) other_print(user_context, message);
 }
 
-// What Halide's runtime takes from the environment when a backend begins.
+// Settings that Halide's runtime reads from the environment when a backend starts.
 constexpr struct Setting {
     const char *backend, *name, *value;
 } kSettings[] = {
-    // Halide caps kernels at 64 registers; ours are made for all that a thread may have.
+    // Halide limits kernels to 64 registers. Ours use all that a thread may have.
     {"cuda", "HL_CUDA_JIT_MAX_REGISTERS", "255"},
-    // Halide 21 hands out too little Vulkan memory for sizes that are no multiple of a device's alignment, which is at
-    // most 256 bytes: the last number makes all of them one.
+    // Halide 21 allocates too little Vulkan memory if a size is not a multiple of the device's alignment, which is at
+    // most
+    // 256 bytes. The last number rounds all sizes up to that.
     {"vulkan", "HL_VK_ALLOC_CONFIG", "0:32:0:0:256"},
 };
 
@@ -69,7 +70,7 @@ const GpuStream *DeviceCall::stream_of(const void *context) {
 }
 
 void DeviceCall::keep(const char *message) {
-    if (message_[0] != '\0') return;  // the first says most
+    if (message_[0] != '\0') return;  // the first message tells the most
     const std::size_t length = std::strcspn(message, "\n");
     append(message_, sizeof message_, "%.*s", static_cast<int>(length), message);
 }
@@ -82,7 +83,7 @@ int DeviceCall::fail(const flashwright_status &status) {
 flashwright_status DeviceCall::status(int result) const {
     if (result == halide_error_code_success) return ok_status();
     if (failed(failure_)) return failure_;
-    // Halide has one code for whatever goes wrong while it allocates on the device.
+    // Halide has one error code for all failures of an allocation on the device.
     const bool refused =
         std::strstr(message_, "OUT_OF_") != nullptr || std::strstr(message_, "ALLOCATION_FAILURE") != nullptr;
     const bool memory =
@@ -127,7 +128,7 @@ flashwright_status find_stream(const flashwright_gpu_stream *stream, const GpuDe
     status = call.status((*device)->streams->current_context(call.context(), &found->context));
     if (failed(status) || found->context != nullptr) return status;
     return make_status(FLASHWRIGHT_INVALID_ARGUMENT,
-                       "context: expected one, or one that is current in this thread, got neither");
+                       "context: expected a context, here or current in this thread, got neither");
 }
 
 }  // namespace flashwright
@@ -140,7 +141,7 @@ flashwright_status flashwright_gpu_release(const flashwright_gpu_stream *stream)
     flashwright_status status = find_stream(stream, &device, &where);
     if (failed(status)) return status;
     DeviceCall call(stream->backend, &where);
-    // Halide would unload from whatever context is current where this one cannot be.
+    // If this context cannot be entered, Halide would unload its kernels from whatever context is current.
     status = call.status(device->streams->enter(call.context()));
     if (failed(status)) return status;
     halide_device_release(call.context(), device->interface());

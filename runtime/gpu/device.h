@@ -1,19 +1,19 @@
-// The Halide runtime of the GPU backends, kept from printing and aborting: what it reports becomes a status.
+// The Halide runtime of the GPU backends. It must not print or abort, so what it reports becomes a status.
 #pragma once
 
 #include "flashwright/flashwright_gpu.h"
 
 namespace flashwright {
 
-// A stream of the caller's.
+// The caller's stream.
 struct GpuStream {
     void *context, *stream;
 };
 
-// One call on a device, on this thread. What goes wrong during it is kept here.
+// One call on a device, on this thread. It keeps the errors that occur during the call.
 class DeviceCall {
  public:
-    // `stream`: where it runs; else in the runtime's own context.
+    // The call runs on `stream` if there is one, else in the runtime's own context.
     explicit DeviceCall(const char *backend, const GpuStream *stream = nullptr);
     ~DeviceCall();
     DeviceCall(const DeviceCall &) = delete;
@@ -21,10 +21,11 @@ class DeviceCall {
 
     // The user_context of Halide's functions.
     void *context() { return this; }
-    // The status of a Halide function's result: that of `fail` if there was one, else one that has the driver's words.
+    // The status for the result of a Halide function: that of `fail` if it was called, else one with the driver's
+    // message.
     flashwright_status status(int result) const;
     void keep(const char *message);
-    // For what is neither the driver's nor the device's. The code for Halide.
+    // Reports an error that is neither the driver's nor the device's. Returns the error code for Halide.
     int fail(const flashwright_status &status);
     // The stream of the call of this thread that `context` belongs to, if there is one.
     static const GpuStream *stream_of(const void *context);
@@ -39,9 +40,9 @@ class DeviceCall {
 
 struct GpuDevice;
 
-// UNSUPPORTED or INVALID_ARGUMENT if the build has no such backend.
+// Fails with UNSUPPORTED or INVALID_ARGUMENT if the build has no such backend.
 flashwright_status find_backend(const char *backend, const GpuDevice **device);
-// The same, and where the backend takes no streams or there is no context.
+// Fails also if the backend takes no streams or if there is no context.
 flashwright_status find_stream(const flashwright_gpu_stream *stream, const GpuDevice **device, GpuStream *found);
 
 }  // namespace flashwright

@@ -10,7 +10,7 @@
 namespace flashwright {
 namespace {
 
-// Exponents of all ones are those of infinity and NaN.
+// Infinity and NaN have an exponent of all ones.
 bool all_finite_halves(const HeadMatrix<std::uint16_t> &from, std::int64_t rows) {
     constexpr unsigned kExponent = 0x7c00;
     for (std::int64_t r = 0; r < rows; ++r) {
@@ -37,7 +37,7 @@ flashwright_status check_supported(const ForwardProblem &p, const char *backend,
     for (const StridedTensor *view : {&p.q, &p.v}) {
         if (view->shape[kChannel] > reach.channels) {
             return make_status(FLASHWRIGHT_UNSUPPORTED,
-                               "%s: expected head dimensions of at most %" PRId64 " on backend %s, got %" PRId64,
+                               "%s: expected a head dimension of at most %" PRId64 " on backend %s, got %" PRId64,
                                view->name, reach.channels, backend, view->shape[kChannel]);
         }
     }

@@ -1,5 +1,5 @@
-// What calls on a device have in common: which of them are taken, by which kernel, and the padded copies of their
-// tensors.
+// What all calls on a device share: the checks that a backend supports them, the choice of a kernel, and padded copies
+// of their tensors.
 #pragma once
 
 #include "flashwright/flashwright.h"
@@ -11,14 +11,31 @@
 #include "device_tensor.h"
 #include "gpu_kernels.h"
 #include "key_plan.h"
+#include "runtime/src/head_matrix.h"
 #include "runtime/src/validate.h"
 
 namespace flashwright {
 
-inline constexpr std::int64_t kMaxGrid = 65535;  // blocks of a grid along an axis but the first
+inline constexpr std::int64_t kMaxGrid = 65535;  // thread blocks along the second and third axis of a grid
 
 inline std::int64_t padded(std::int64_t size, std::int64_t tile) {
     return (std::max<std::int64_t>(size, 1) + tile - 1) / tile * tile;
+}
+
+// Sets each row of a tensor to what `row(batch, head, row)` points to, or to zeros where that is null.
+template <typename T, typename Row>
+void set_rows(const StridedTensor &to, const Row &row) {
+    for (std::int64_t b = 0; b < to.shape[kBatch]; ++b) {
+        for (std::int64_t h = 0; h < to.shape[kHead]; ++h) {
+            const HeadMatrix<T> matrix(to, b, h);
+            for (std::int64_t i = 0; i < to.shape[kRow]; ++i) {
+                const T *from = row(b, h, i);
+                for (std::int64_t c = 0; c < matrix.channels; ++c) {
+                    matrix.row(i)[c * matrix.channel_stride] = from == nullptr ? T{0} : from[c];
+                }
+            }
+        }
+    }
 }
 
 template <typename T>
@@ -28,7 +45,7 @@ T element(const StridedTensor &view, std::int64_t batch, std::int64_t head, std:
     return value;
 }
 
-// The first of a table that takes the call, whose tensors `head_dim` channels hold.
+// The first kernel of a table that takes the call. `head_dim` is the larger head dimension of its tensors.
 template <typename Kernel>
 const Kernel *find_kernel(const Kernel *kernels, int count, const char *backend, flashwright_dtype dtype,
                           std::int64_t head_dim, unsigned terms, bool assume_finite) {
@@ -62,7 +79,7 @@ KernelReach reach_of(const Kernel *kernels, int count, const char *backend, flas
     return reach;
 }
 
-// Halide's type of what stands for an element on the device: of f16 its bits.
+// Halide's type of an element on the device; f16 is stored as its bits.
 inline halide_type_t storage_type(flashwright_dtype dtype) {
     return dtype == FLASHWRIGHT_F16 ? halide_type_of<std::uint16_t>() : halide_type_of<float>();
 }
@@ -73,27 +90,28 @@ auto with_element_type(flashwright_dtype dtype, F f) {
     return dtype == FLASHWRIGHT_F16 ? f(std::uint16_t{}) : f(float{});
 }
 
-// Whether no element of the rows that exist is NaN or infinite; `keys_only`: up to a batch entry's length.
+// Whether no element is NaN or infinite. With `keys_only`, rows past a batch entry's key length are left out.
 bool all_finite(const ForwardProblem &problem, const StridedTensor &view, bool keys_only);
 
-// Which keys a row of the batch entry sees.
+// Which keys are unmasked for the rows of the batch entry.
 KeyRange key_range(const ForwardProblem &problem, std::int64_t batch);
 
-// Halide's kernels that have bias and mask count the elements of these as if no axis were repeated.
+// Fails for too many pairs: kernels with bias and mask index these as if they were not broadcast.
 flashwright_status check_pairs(const ForwardProblem &problem, std::int64_t keys, std::int64_t rows);
 
-// Bias and mask, [key, row, head, batch], which hold the axes that they repeat once; one that is not given is one row
-// for all.
+// Describes bias and mask, [key, row, head, batch]. An axis that is broadcast is stored once. One that is not given has
+// a single row for all.
 flashwright_status describe_pairs(const ForwardProblem &problem, std::int64_t keys, std::int64_t rows,
                                   DeviceTensor *bias, DeviceTensor *mask);
-// Host memory for those that are not given, with what stands for them.
+// Allocates and fills host memory for those that are not given: a bias of 0, a mask that is true.
 flashwright_status allocate_absent(const ForwardProblem &problem, std::int64_t keys, DeviceTensor *bias,
                                    DeviceTensor *mask);
 
-// The slope of each head, where the call has slopes.
+// Copies the slope of each head if the call has slopes.
 void pack_slopes(const ForwardProblem &problem, const DeviceTensor &slopes);
 
-// Copies what the view has into each row, from a channel on. `keys_only`: no keys past a batch entry's length.
+// Copies each row of the view to the tensor, starting at a channel. With `keys_only`, keys past a batch entry's length
+// are left out.
 template <typename T>
 void pack(const ForwardProblem &problem, const StridedTensor &view, const DeviceTensor &to, bool keys_only = false,
           std::int64_t channel = 0) {
@@ -108,14 +126,14 @@ void pack(const ForwardProblem &problem, const StridedTensor &view, const Device
     }
 }
 
-// The same of tensors in the call's dtype.
+// The same for tensors in the call's dtype.
 inline void pack_elements(const ForwardProblem &problem, const StridedTensor &view, const DeviceTensor &to,
                           bool keys_only = false, std::int64_t channel = 0) {
     with_element_type(problem.dtype,
                       [&](auto element) { pack<decltype(element)>(problem, view, to, keys_only, channel); });
 }
 
-// Those of bias and mask that are given.
+// Copies bias and mask if they are given.
 void pack_pairs(const ForwardProblem &problem, const DeviceTensor &bias, const DeviceTensor &mask);
 
 }  // namespace flashwright

@@ -9,9 +9,9 @@
 namespace flashwright {
 namespace {
 
-constexpr std::size_t kAlignment = 64;  // at least that of the widest load of a kernel
-// Bytes: HL_VK_ALLOC_CONFIG, in device.cpp, does not reach all of Halide's allocations for Vulkan. The others have the
-// size of their tensor, which must be a multiple of a device's alignment by itself.
+constexpr std::size_t kAlignment = 64;  // at least that of a kernel's widest load
+// Bytes. HL_VK_ALLOC_CONFIG in device.cpp does not affect all of Halide's allocations for Vulkan. The others have the
+// size of their tensor, so that size must be a multiple of the device's alignment.
 constexpr std::int64_t kSizeMultiple = 256;
 
 flashwright_status too_large(const char *name) {
@@ -38,7 +38,7 @@ flashwright_status DeviceTensor::allocate(const char *name, halide_type_t type,
 flashwright_status DeviceTensor::describe(const char *name, halide_type_t type,
                                           std::initializer_list<std::int64_t> extents, unsigned repeated) {
     std::int64_t elements = 1;
-    int axis = 0, outermost = 0;  // the latter of those that are stored
+    int axis = 0, outermost = 0;  // the outermost axis that is stored
     for (const std::int64_t extent : extents) {
         const bool once = (repeated >> axis & 1U) != 0;
         if (extent > kMostElements || (!once && elements > kMostElements / extent)) {
@@ -79,8 +79,8 @@ flashwright_status DeviceTensor::allocate() {
     if (const flashwright_status status = grow(); failed(status)) return status;
     memory_.reset(static_cast<char *>(std::aligned_alloc(kAlignment, bytes())));
     if (memory_ == nullptr) {
-        return make_status(FLASHWRIGHT_OUT_OF_MEMORY, "%s: expected %zu bytes of memory for its copy, got none", name_,
-                           bytes());
+        return make_status(FLASHWRIGHT_OUT_OF_MEMORY, "%s: expected %zu bytes of host memory for a copy, got none",
+                           name_, bytes());
     }
     std::memset(memory_.get(), 0, bytes());
     buffer_.host = reinterpret_cast<std::uint8_t *>(memory_.get());

@@ -1,4 +1,4 @@
-// Dense copies of tensors for the kernels of a GPU: in host memory, and on the device for as long as the object lives.
+// Dense copies of tensors for GPU kernels, in host memory and on the device. The object owns both.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@
 
 namespace flashwright {
 
-// Elements of a tensor on a device, at most: kernels index them with 32 bits.
+// The most elements of a tensor on a device: kernels index them with 32 bits.
 inline constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();
 
-// [channel, row, head, batch]; fewer dimensions leave the last ones out.
+// Dimensions are [channel, row, head, batch]; a tensor with fewer lacks the last ones.
 class DeviceTensor {
  public:
     // `context` is the user_context of the call.
@@ -25,25 +25,25 @@ class DeviceTensor {
     DeviceTensor &operator=(const DeviceTensor &) = delete;
     ~DeviceTensor();
 
-    // Without memory. An axis whose bit is set in `repeated` holds one element for all. Fails where indices would not
-    // fit 32 bits; `name` is for messages.
+    // Sets sizes without memory. An axis whose bit is set in `repeated` is broadcast and stored once. Fails if indices
+    // would not fit 32 bits. `name` is for messages.
     flashwright_status describe(const char *name, halide_type_t type, std::initializer_list<std::int64_t> extents,
                                 unsigned repeated = 0);
-    // Zeros in host memory, of which there may be more than described.
+    // Allocates host memory, filled with zeros. There may be more elements than described.
     flashwright_status allocate();
     flashwright_status allocate(const char *name, halide_type_t type, std::initializer_list<std::int64_t> extents,
                                 unsigned repeated = 0);
 
-    // Its host memory, or NULL.
+    // Host memory, or NULL.
     const char *host() const { return memory_.get(); }
-    // Of its memory, whole vectors.
+    // The size of its memory, rounded up to whole vectors.
     std::size_t bytes() const;
-    // Places it in memory of the device that somebody else owns. Halide's error code.
+    // Places the tensor in device memory that it does not own. Returns Halide's error code.
     int place(std::uint64_t address, const halide_device_interface_t *device);
-    // What is on the device, as tensors of callers are; an axis that is repeated has extent 1.
+    // The tensor in device memory, in the form of callers' tensors. An axis that is broadcast has extent 1.
     StridedTensor on_device() const;
 
-    // Makes one axis of those from `first` on; an axis that is repeated counts once.
+    // Merges the axes from `first` on into one. An axis that is broadcast counts once.
     void merge_axes(int first);
 
     template <typename T>
@@ -54,12 +54,12 @@ class DeviceTensor {
     // Elements from one index of an axis to the next.
     std::int64_t stride(int axis) const { return dimensions_[axis].stride; }
 
-    // What a kernel takes: an input, whose content the first one that takes it sends to the device, and an output,
-    // which `fetch` brings back.
+    // Arguments of kernels. The first kernel that takes an input copies it to the device. `fetch` copies an output to
+    // the host.
     halide_buffer_t *input();
     halide_buffer_t *output() { return &buffer_; }
     int fetch() { return halide_copy_to_host(context_, &buffer_); }
-    // Until the kernels that were launched are done.
+    // Waits for the kernels that were launched.
     int wait() { return halide_device_sync(context_, &buffer_); }
 
  private:
@@ -67,14 +67,14 @@ class DeviceTensor {
         void operator()(char *memory) const { std::free(memory); }
     };
 
-    // The outermost axis, to a size that every backend takes.
+    // Enlarges the outermost axis to a size that every backend takes.
     flashwright_status grow();
 
     void *context_;
     const char *name_ = "";
     bool placed_ = false;
     std::int64_t elements_ = 0;
-    int outermost_ = 0;  // axis of those that are stored
+    int outermost_ = 0;  // axis that is stored
     halide_buffer_t buffer_ = {};
     halide_dimension_t dimensions_[4];
     std::unique_ptr<char, Free> memory_;

@@ -34,12 +34,12 @@ void GpuForwardCall::deliver_row(std::int64_t b, std::int64_t h, std::int64_t i)
     const char *row = result.data<char>() + (b * result.stride(3) + h * result.stride(2) + i * result.stride(1)) * size;
     char *out = p_.out.at(b, h, i);
     const GpuTiles &tiles = kernel_.tiles;
-    const ResultParts<int> parts = tiles.result_parts(static_cast<int>(size));
+    const ResultLayout<int> layout = tiles.result_layout(static_cast<int>(size));
     for (int d = 0; d < static_cast<int>(p_.head_dim_v); ++d) {
-        std::memcpy(out + d * p_.out.strides[kChannel] * size, row + parts.column_of(d) * size,
+        std::memcpy(out + d * p_.out.strides[kChannel] * size, row + layout.column_of(d) * size,
                     static_cast<std::size_t>(size));
     }
-    if (p_.lse.given) std::memcpy(p_.lse.at(b, h, i), row + tiles.own_channels() * size, sizeof(float));
+    if (p_.lse.given) std::memcpy(p_.lse.at(b, h, i), row + tiles.channels_per_thread() * size, sizeof(float));
 }
 
 }  // namespace flashwright

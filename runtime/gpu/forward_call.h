@@ -1,4 +1,4 @@
-// One forward call on tensors in host memory: padded copies of them, and the kernel.
+// One forward call on tensors in host memory. It makes padded copies of them and runs the kernel.
 #pragma once
 
 #include "forward_tensors.h"
@@ -12,11 +12,12 @@ class GpuForwardCall {
         : p_(problem), kernel_(kernel), tensors_(problem, kernel, context) {}
 
     flashwright_status prepare();
-    // Halide's error codes: of the kernel, which may still run, of the wait for it, and of bringing its result.
+    // Each returns Halide's error code. `launch` starts the kernel, `wait` waits for it, `fetch` copies its result to
+    // the host.
     int launch() { return tensors_.launch(); }
     int wait() { return tensors_.result.wait(); }
     int fetch() { return tensors_.result.fetch(); }
-    // The host's result to the caller's outputs.
+    // Copies the fetched result to the caller's outputs.
     void deliver() const;
 
  private:

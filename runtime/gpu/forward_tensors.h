@@ -1,4 +1,4 @@
-// What the forward kernel of one call reads and writes: its tensors, padded and dense, and its plan.
+// The arguments of the forward kernel in one call: its tensors, padded and dense, and its plan.
 #pragma once
 
 #include "device_problem.h"
@@ -10,14 +10,14 @@ class GpuForwardTensors {
     // Refers to the arguments.
     GpuForwardTensors(const ForwardProblem &problem, const GpuKernel &kernel, void *context);
 
-    // Sizes of all; and what the host alone knows, filled.
+    // Sets the sizes of all tensors. Fills the ones that do not depend on the contents of the caller's tensors.
     flashwright_status prepare();
-    // Halide's error code of the kernel, which may still run.
+    // Starts the kernel. Returns Halide's error code.
     int launch();
 
-    // Padded copies, without memory yet. A mask that is not given is one row, filled.
+    // Padded copies, without memory yet. A mask that is not given is one row of true.
     DeviceTensor q, k, v, bias, mask, result;
-    // Per head, and of each batch entry.
+    // For each head; for each batch entry.
     DeviceTensor slopes, lo_offset, hi_offset, diagonal, key_count;
     DeviceTensor plan;
 
@@ -29,7 +29,7 @@ class GpuForwardTensors {
     const GpuKernel &kernel_;
     void *context_;
     std::int64_t rows_, keys_;
-    std::int64_t pair_rows_, pair_keys_;  // of bias and mask: 1 where the kernel reads neither
+    std::int64_t pair_rows_, pair_keys_;  // of bias and mask; 1 if the kernel reads neither
 };
 
 }  // namespace flashwright

@@ -1,4 +1,4 @@
-// flashwright_gpu_backward: the gradients of all heads by the passes of one kernel.
+// flashwright_gpu_backward: the passes of one kernel compute the gradients of all heads.
 #include "flashwright/flashwright_gpu.h"
 
 #include <algorithm>
@@ -21,28 +21,22 @@ bool finite(const BackwardProblem &problem) {
            all_finite(p, problem.dout, false);
 }
 
+// Without pairs of a query and a key all gradients are 0.
 void fill_zeros(const BackwardProblem &problem) {
     for (const StridedTensor *gradient : {&problem.dq, &problem.dk, &problem.dv, &problem.dbias}) {
         if (!gradient->given) continue;
-        for (std::int64_t b = 0; b < gradient->shape[kBatch]; ++b) {
-            for (std::int64_t h = 0; h < gradient->shape[kHead]; ++h) {
-                with_element_type(problem.forward.dtype, [&](auto element) {
-                    const HeadMatrix<decltype(element)> matrix(*gradient, b, h);
-                    for (std::int64_t i = 0; i < gradient->shape[kRow]; ++i) {
-                        for (std::int64_t c = 0; c < matrix.channels; ++c) matrix.row(i)[c * matrix.channel_stride] = 0;
-                    }
-                });
-            }
-        }
+        with_element_type(problem.forward.dtype, [&](auto element) {
+            using Element = decltype(element);
+            set_rows<Element>(*gradient, [](auto...) -> const Element * { return nullptr; });
+        });
     }
 }
 
-// There are no pairs: gradients of 0.
 flashwright_status fill_zeros_on_stream(const BackwardProblem &problem, const GpuDevice &device,
                                         const GpuStream &stream) {
     DeviceCall call(device.backend, &stream);
     StreamMemory memory(device, call.context());
-    DeviceTensor none(call.context());  // rows that exist
+    DeviceTensor none(call.context());  // how many rows to copy: 0 of each batch entry
     flashwright_status status =
         none.allocate("q", halide_type_of<std::int32_t>(), {std::max<std::int64_t>(problem.forward.batch, 1)});
     const auto gradients = {&problem.dq, &problem.dk, &problem.dv, &problem.dbias};
@@ -59,8 +53,8 @@ flashwright_status fill_zeros_on_stream(const BackwardProblem &problem, const Gp
     return status;
 }
 
-// Beside what forward checks.
-flashwright_status check_gradient_supported(const BackwardProblem &problem, const char *backend) {
+// Checks that forward does not need.
+flashwright_status check_backward_supported(const BackwardProblem &problem, const char *backend) {
     const std::int64_t groups = problem.forward.batch * problem.forward.heads_kv;
     if (groups > kMaxGrid) {
         return make_status(FLASHWRIGHT_UNSUPPORTED,
@@ -76,27 +70,26 @@ flashwright_status check_backward(const flashwright_backward_args *args, const c
     if (!failed(status)) {
         status =
             check_supported(problem->forward, backend,
-                            reach_of(kGpuGradientKernels, kGpuGradientKernelCount, backend, problem->forward.dtype));
+                            reach_of(kGpuBackwardKernels, kGpuBackwardKernelCount, backend, problem->forward.dtype));
     }
-    return failed(status) ? status : check_gradient_supported(*problem, backend);
+    return failed(status) ? status : check_backward_supported(*problem, backend);
 }
 
-const GpuGradientKernel *find_backward(const BackwardProblem &problem, const char *backend, bool finite) {
+const GpuBackwardKernel *find_backward(const BackwardProblem &problem, const char *backend, bool finite) {
     const ForwardProblem &p = problem.forward;
-    return find_kernel(kGpuGradientKernels, kGpuGradientKernelCount, backend, p.dtype,
+    return find_kernel(kGpuBackwardKernels, kGpuBackwardKernelCount, backend, p.dtype,
                        std::max(p.head_dim, p.head_dim_v), attention_request(Op::backward, p).terms, finite);
 }
 
-// Of a kernel that was found.
-flashwright_status check_dbias(const BackwardProblem &problem, const GpuGradientKernel *kernel) {
-    const auto gives_dbias = [](const GpuGradientKernel::Pass &pass) { return pass.dbias; };
+// A kernel that was found may lack the pass for dbias.
+flashwright_status check_dbias(const BackwardProblem &problem, const GpuBackwardKernel *kernel) {
+    const auto gives_dbias = [](const GpuBackwardKernel::Pass &pass) { return pass.dbias; };
     if (kernel == nullptr || !problem.dbias.given ||
         std::any_of(kernel->passes, kernel->passes + kernel->pass_count, gives_dbias)) {
         return ok_status();
     }
     return make_status(FLASHWRIGHT_UNSUPPORTED,
-                       "dbias: expected none, as %s of this build's configuration has no pass for it, got one",
-                       kernel->name);
+                       "dbias: expected NULL, since kernel %s has no pass for it, got a tensor", kernel->name);
 }
 
 bool no_pairs(const ForwardProblem &p) { return p.batch == 0 || p.heads == 0 || p.seqlen_q == 0 || p.seqlen_k == 0; }
@@ -117,7 +110,7 @@ flashwright_status flashwright_gpu_backward(const flashwright_backward_args *arg
         fill_zeros(problem);
         return status;
     }
-    const GpuGradientKernel *found = find_backward(problem, backend, finite(problem));
+    const GpuBackwardKernel *found = find_backward(problem, backend, finite(problem));
     status = check_dbias(problem, found);
     return failed(status) ? status : run_call<GpuBackwardCall>(problem, found, backend, kernel);
 }
@@ -131,7 +124,7 @@ flashwright_status flashwright_gpu_backward_on_stream(const flashwright_backward
     if (!failed(status)) status = check_backward(args, stream->backend, &problem);
     if (failed(status)) return status;
     if (no_pairs(problem.forward)) return fill_zeros_on_stream(problem, *device, where);
-    const GpuGradientKernel *found = find_backward(problem, stream->backend, stream->finite != 0);
+    const GpuBackwardKernel *found = find_backward(problem, stream->backend, stream->finite != 0);
     status = check_dbias(problem, found);
     return failed(status) ? status : run_on_stream<StreamBackwardCall>(problem, found, *device, where, kernel);
 }

@@ -1,4 +1,4 @@
-// flashwright_gpu_forward: all heads of a call by one kernel.
+// flashwright_gpu_forward: one kernel computes all heads of a call.
 #include "flashwright/flashwright_gpu.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ bool nothing_to_do(const ForwardProblem &problem) {
     return problem.batch == 0 || problem.heads == 0 || problem.seqlen_q == 0;
 }
 
-// By the first of the kernels that takes the call.
+// Runs the first of the kernels that takes the call.
 flashwright_status forward_on_stream(const flashwright_forward_args *args, const flashwright_gpu_stream *stream,
                                      const GpuKernel *kernels, int count, const char **name) {
     ForwardProblem problem;

@@ -1,4 +1,4 @@
-// The signature of generated GPU kernels, and the table of them that the build generates from configs/gpu.json.
+// The signatures of generated GPU kernels, and the table of kernels that the build generates from configs/gpu.json.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,15 @@ struct halide_device_interface_t;
 
 namespace flashwright {
 
-// All heads of a call. Buffers are as in generators/gpu/forward_gpu_generator.cpp. Returns Halide's error code.
+// Computes all heads of a call. generators/gpu/forward_gpu_generator.cpp explains the buffers. Returns Halide's error
+// code.
 using GpuForwardKernel = int (*)(const void *user_context, halide_buffer_t *q, halide_buffer_t *k, halide_buffer_t *v,
                                  halide_buffer_t *bias, halide_buffer_t *mask, halide_buffer_t *alibi_slopes,
                                  halide_buffer_t *lo_offset, halide_buffer_t *hi_offset,
                                  halide_buffer_t *diagonal_offset, halide_buffer_t *key_count, halide_buffer_t *plan,
                                  float softmax_scale, float softcap, halide_buffer_t *result);
 
-// What a kernel takes.
+// The calls that a kernel takes.
 struct GpuKernelRange {
     const char *name, *backend;
     flashwright_dtype dtype;
@@ -34,31 +35,32 @@ struct GpuKernel : GpuKernelRange {
     GpuForwardKernel forward;
 };
 
-// One pass of backward over all heads. Buffers are as in generators/gpu/backward_gpu_generator.cpp.
-using GpuGradientPass = int (*)(const void *user_context, halide_buffer_t *queries, halide_buffer_t *keys,
+// One pass of backward over all heads. generators/gpu/backward_gpu_generator.cpp explains the buffers.
+using GpuBackwardPass = int (*)(const void *user_context, halide_buffer_t *queries, halide_buffer_t *keys,
                                 halide_buffer_t *alibi_slope, halide_buffer_t *diagonal_key, halide_buffer_t *bias,
                                 halide_buffer_t *mask, halide_buffer_t *bias_offset, halide_buffer_t *mask_offset,
                                 halide_buffer_t *plan, std::int32_t heads, std::int32_t head_rows, float softmax_scale,
                                 float softcap, halide_buffer_t *result);
 
-// Passes that give dQ, dK and dV, each once, and one for the gradient of a bias where the kernel has that term.
-struct GpuGradientKernel : GpuKernelRange {
+// Together, the passes compute each of dQ, dK and dV once. Kernels with the term bias have one more pass, for dbias.
+struct GpuBackwardKernel : GpuKernelRange {
     struct Pass {
         bool owns_keys;  // else query rows
-        bool dk, dv;     // what one gives that owns keys, in this order
-        bool dbias;      // gives no dQ but dS, the gradient of every score
+        bool dk, dv;     // what a pass that owns keys computes, in this order
+        bool dbias;      // computes dS, the gradient of every score, instead of dQ
         GpuTiles tiles;
-        GpuGradientPass run;
+        GpuBackwardPass run;
     };
     int pass_count;
     Pass passes[4];
 };
 
-// What prepares tensors on the device and brings results to the caller's.
+// The kernels that prepare tensors on the device and copy results to the caller's.
 struct GpuStreamKernels {
     // See generators/gpu/copy_gpu_generator.cpp.
-    using Copy = int (*)(const void *user_context, halide_buffer_t *from, halide_buffer_t *rows, std::int32_t parts,
-                         std::int32_t turn, std::int32_t columns, halide_buffer_t *to);
+    using Copy = int (*)(const void *user_context, halide_buffer_t *from, halide_buffer_t *rows,
+                         std::int32_t threads_per_row, std::int32_t turn, std::int32_t columns_per_thread,
+                         halide_buffer_t *to);
     // See generators/gpu/gradient_rows_gpu_generator.cpp.
     using Columns = int (*)(const void *user_context, halide_buffer_t *lo_offset, halide_buffer_t *hi_offset,
                             halide_buffer_t *count, halide_buffer_t *other_count, halide_buffer_t *lse,
@@ -72,8 +74,8 @@ struct GpuStreamKernels {
     using BiasGradient = int (*)(const void *user_context, halide_buffer_t *scores, std::int32_t rows,
                                  std::int32_t heads, std::int32_t batches, halide_buffer_t *bias);
 
-    Copy copy_f32, copy_parts_f32, copy_f16, copy_bool;
-    Columns columns_of_rows, columns_of_rows_f16, columns_of_keys;  // of keys lse stands for out and dout, too
+    Copy copy_f32, copy_shared_rows_f32, copy_f16, copy_bool;
+    Columns columns_of_rows, columns_of_rows_f16, columns_of_keys;  // for keys, lse is passed for out and dout, too
     Terms terms;
     BiasGradient bias_gradient, bias_gradient_f16;
 };
@@ -81,16 +83,16 @@ struct GpuStreamKernels {
 struct GpuDevice {
     const char *backend;
     const halide_device_interface_t *(*interface)();
-    const GpuStreamDriver *streams;   // NULL: no tensors in device memory
+    const GpuStreamDriver *streams;   // NULL: the backend takes no tensors in device memory
     GpuStreamKernels stream_kernels;  // with streams
 };
 extern const GpuDevice kGpuDevices[];
 extern const int kGpuDeviceCount;
 
-// The first that can take a call is the best.
+// The first kernel that takes a call is the best one for it.
 extern const GpuKernel kGpuKernels[];
 extern const int kGpuKernelCount;
-extern const GpuGradientKernel kGpuGradientKernels[];
-extern const int kGpuGradientKernelCount;
+extern const GpuBackwardKernel kGpuBackwardKernels[];
+extern const int kGpuBackwardKernelCount;
 
 }  // namespace flashwright

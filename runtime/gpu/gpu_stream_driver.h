@@ -1,4 +1,4 @@
-// What calls on a stream of the caller's need of a driver beside Halide's runtime.
+// The functions of a driver that calls on a caller's stream need besides Halide's runtime.
 #pragma once
 
 #include <cstddef>
@@ -6,20 +6,20 @@
 
 namespace flashwright {
 
-// Functions give Halide's error codes and keep the driver's words in the call, whose context they are given.
+// The functions return Halide's error codes. They keep the driver's message in the call, whose context they are given.
 struct GpuStreamDriver {
-    // Halide's runtime then takes context and stream from each call that has them. Once, before anything runs.
+    // Makes Halide's runtime use the context and stream of each call that has them. To be called once, before any call.
     void (*install)();
-    // The context that is current in this thread, or NULL.
+    // The current context of this thread, or NULL.
     int (*current_context)(void *call, void **context);
 
-    // For a call on a stream: its context becomes current, and what was current before.
+    // For a call on a stream: `enter` makes its context current, `leave` restores the previous one.
     int (*enter)(void *call);
     void (*leave)(void *call);
-    // Between them, in the order of the stream; they wait for nothing.
+    // To be called between these two. They are done in the order of the stream, without waiting.
     int (*allocate)(void *call, std::size_t bytes, std::uint64_t *address);
     int (*deallocate)(void *call, std::uint64_t address);
-    // Host memory may change as soon as it returns.
+    // The host memory may be reused as soon as it returns.
     int (*send)(void *call, std::uint64_t address, const void *host, std::size_t bytes);
 };
 

@@ -1,13 +1,13 @@
-// Numbers in f16, as their bits, on the host.
+// f16 numbers on the host, as their bits.
 #pragma once
 
 #include <cstdint>
 
 namespace flashwright {
 
-// Exactly.
+// Exact.
 float half_value(std::uint16_t bits);
-// The nearest, ties to even.
+// Rounds to nearest, ties to even.
 std::uint16_t nearest_half(double value);
 
 }  // namespace flashwright

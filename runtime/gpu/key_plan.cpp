@@ -11,12 +11,12 @@ KeyPlan plan_keys(const KeyRange &keys, std::int64_t thread_block, const GpuTile
     const std::int64_t lo = first_row + keys.lo_offset, hi = first_row + keys.hi_offset;
     const std::int64_t end = blocks_up_to(std::min(hi + rows, keys.key_count));
     const std::int64_t begin = std::min(blocks_before(lo), end);
-    std::int64_t whole_begin = std::max(begin, blocks_up_to(lo + rows - 1));
-    std::int64_t whole_end = blocks_before(std::min(hi + 1, keys.key_count));
-    if (test_all || whole_begin >= whole_end) whole_begin = whole_end = begin;
+    std::int64_t full_begin = std::max(begin, blocks_up_to(lo + rows - 1));
+    std::int64_t full_end = blocks_before(std::min(hi + 1, keys.key_count));
+    if (test_all || full_begin >= full_end) full_begin = full_end = begin;
     KeyPlan plan;
     int n = 0;
-    for (const std::int64_t boundary : {begin, whole_begin, whole_end, end}) {
+    for (const std::int64_t boundary : {begin, full_begin, full_end, end}) {
         plan.boundaries[n++] = static_cast<std::int32_t>(boundary);
     }
     return plan;

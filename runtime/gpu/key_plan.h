@@ -1,4 +1,4 @@
-// Which blocks of keys the rows of a thread block meet.
+// Which blocks of keys the rows of a thread block meet, and which of these are full.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace flashwright {
 
-// Of one batch entry: row i sees key j iff i + lo_offset <= j <= i + hi_offset and j < key_count.
+// For one batch entry: row i attends to key j if and only if i + lo_offset <= j <= i + hi_offset and j < key_count.
 struct KeyRange {
     std::int64_t lo_offset, hi_offset, key_count;
 };
 
-// Blocks [boundaries[0], boundaries[3]) are met; all rows see [boundaries[1], boundaries[2]) whole, which is empty
-// where each key must be tested.
+// The rows meet the blocks [boundaries[0], boundaries[3]). Of these [boundaries[1], boundaries[2]) are full blocks, in
+// which no key is masked. There are none if each key must be tested.
 struct KeyPlan {
     std::int32_t boundaries[4];
 };

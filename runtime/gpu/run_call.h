@@ -1,4 +1,4 @@
-// A call on a device by the kernel that was found for it.
+// Runs a call on a device with the kernel that was found for it.
 #pragma once
 
 #include "device.h"
@@ -8,11 +8,12 @@
 namespace flashwright {
 
 inline flashwright_status no_kernel(const char *backend) {
-    return make_status(FLASHWRIGHT_UNSUPPORTED, "q: expected a call that a kernel of backend %s takes, got none",
-                       backend);
+    return make_status(FLASHWRIGHT_UNSUPPORTED,
+                       "q: expected a call that some kernel of backend %s takes, got one that none takes", backend);
 }
 
-// `Call`: prepare, launch, fetch, and deliver, which alone writes outputs. No kernel takes some calls.
+// `Call` has the steps prepare, launch, fetch and deliver. Only deliver writes outputs. `kernel` is null if none takes
+// the call.
 template <typename Call, typename Problem, typename Kernel>
 flashwright_status run_call(const Problem &problem, const Kernel *kernel, const char *backend, const char **name) {
     if (kernel == nullptr) return no_kernel(backend);
@@ -27,7 +28,7 @@ flashwright_status run_call(const Problem &problem, const Kernel *kernel, const 
     return status;
 }
 
-// `Call`: prepare, which enqueues nothing, and launch.
+// `Call` has the steps prepare, which enqueues nothing, and launch.
 template <typename Call, typename Problem, typename Kernel>
 flashwright_status run_on_stream(const Problem &problem, const Kernel *kernel, const GpuDevice &device,
                                  const GpuStream &stream, const char **name) {

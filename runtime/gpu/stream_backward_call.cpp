@@ -16,7 +16,7 @@ StridedTensor channels(StridedTensor view, std::int64_t begin, std::int64_t coun
     return view;
 }
 
-// What follows the operands in a row or a key, in f32.
+// The f32 columns after the operands in a row or a key.
 StridedTensor columns(const StridedTensor &side, std::int64_t head_dim) {
     StridedTensor view = channels(side, 2 * head_dim, kColumns);
     for (const Axis axis : {kBatch, kHead, kRow}) {
@@ -28,7 +28,7 @@ StridedTensor columns(const StridedTensor &side, std::int64_t head_dim) {
 
 }  // namespace
 
-StreamBackwardCall::StreamBackwardCall(const BackwardProblem &problem, const GpuGradientKernel &kernel,
+StreamBackwardCall::StreamBackwardCall(const BackwardProblem &problem, const GpuBackwardKernel &kernel,
                                        const GpuDevice &device, void *context)
     : problem_(problem),
       p_(problem.forward),
@@ -135,7 +135,7 @@ int StreamBackwardCall::copy_inputs() {
     return halide_error_code_success;
 }
 
-// What the passes take beside the tensors.
+// Computes the arguments of the passes besides the tensors.
 int StreamBackwardCall::describe() {
     const std::int64_t head_dim = kernel_.head_dim;
     DeviceView lse(device_, context_, p_.lse), out(device_, context_, p_.out), dout(device_, context_, problem_.dout);
@@ -169,7 +169,7 @@ int StreamBackwardCall::copy_outputs() {
 }
 
 int StreamBackwardCall::copy_result(const GpuBackwardTensors::Pass &of) {
-    const GpuGradientKernel::Pass &pass = *of.pass;
+    const GpuBackwardKernel::Pass &pass = *of.pass;
     if (pass.dbias) return sum_bias_gradient(of.result);
     if (!pass.owns_keys) return copy_gradient(of.result, 0, t_.rows(), problem_.dq, &row_count_);
     if (pass.dk) {
@@ -179,7 +179,7 @@ int StreamBackwardCall::copy_result(const GpuBackwardTensors::Pass &of) {
     return copy_gradient(of.result, pass.dk ? 1 : 0, t_.keys(), problem_.dv, &key_count_);
 }
 
-// Axes that the bias repeats are summed.
+// Sums over the axes that the bias broadcasts.
 int StreamBackwardCall::sum_bias_gradient(const DeviceTensor &scores) {
     const StridedTensor &bias = problem_.dbias;
     StridedTensor pairs = scores.on_device();
@@ -199,7 +199,8 @@ int StreamBackwardCall::sum_bias_gradient(const DeviceTensor &scores) {
                                                                           summed(kHead), summed(kBatch), to.buffer());
 }
 
-// `padded_rows` of each head lie one after the other; keys past an entry's length have a gradient of 0.
+// The result has `padded_rows` rows for each head, one head after the other. Keys past an entry's length have a
+// gradient of 0.
 int StreamBackwardCall::copy_gradient(const DeviceTensor &result, std::int64_t gradient, std::int64_t padded_rows,
                                       const StridedTensor &to, DeviceTensor *rows) {
     StridedTensor from = to;

@@ -9,11 +9,11 @@ namespace flashwright {
 class StreamBackwardCall {
  public:
     // Refers to the arguments.
-    StreamBackwardCall(const BackwardProblem &problem, const GpuGradientKernel &kernel, const GpuDevice &device,
+    StreamBackwardCall(const BackwardProblem &problem, const GpuBackwardKernel &kernel, const GpuDevice &device,
                        void *context);
 
     flashwright_status prepare();
-    // Halide's error code: copies of the inputs, the passes, copies of the gradients, all of which may still run.
+    // Enqueues copies of the inputs, the passes, and copies of the gradients. Returns Halide's error code.
     int launch();
 
  private:
@@ -30,12 +30,13 @@ class StreamBackwardCall {
 
     const BackwardProblem &problem_;
     const ForwardProblem &p_;
-    const GpuGradientKernel &kernel_;
+    const GpuBackwardKernel &kernel_;
     const GpuDevice &device_;
     void *context_;
     StreamMemory memory_;
     GpuBackwardTensors t_;
-    // Of each batch entry: the keys that a row sees, and the rows that see a key, as offsets; what exists of either.
+    // For each batch entry: the unmasked keys of a row and the unmasked rows of a key, as offsets; how many of each
+    // exist.
     DeviceTensor key_lo_, key_hi_, row_lo_, row_hi_, row_count_, key_count_;
     DeviceTensor diagonal_, alibi_slopes_, terms_;
 };

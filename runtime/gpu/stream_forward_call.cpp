@@ -26,8 +26,8 @@ int StreamForwardCall::launch() {
     return result == halide_error_code_success ? copy_outputs() : result;
 }
 
-// Whether the kernel can read the tensor where it is: dense, whole tiles, for loads of four elements; and all of the
-// keys exist.
+// Whether the kernel can read the caller's tensor itself: it is dense, has whole tiles, is aligned for loads of 16
+// bytes, and all its keys exist.
 bool StreamForwardCall::in_place(const StridedTensor &view, const DeviceTensor &padded, bool of_keys) const {
     if (reinterpret_cast<std::uintptr_t>(view.data) % 16 != 0) return false;
     for (int axis = kBatch; axis <= kChannel; ++axis) {
@@ -42,7 +42,7 @@ bool StreamForwardCall::in_place(const StridedTensor &view, const DeviceTensor &
     return true;
 }
 
-// Memory for what is not taken in place.
+// Provides memory for the tensors that are not read in place.
 int StreamForwardCall::provide() {
     GpuForwardTensors &t = tensors_;
     int result = halide_error_code_success;
@@ -79,9 +79,10 @@ int StreamForwardCall::copy_inputs() {
 int StreamForwardCall::copy_outputs() {
     StridedTensor from = tensors_.result.on_device();
     const GpuTiles &tiles = kernel_.tiles;
-    const int result = memory_.copy(from, p_.out, &row_count_, tiles.result_parts(static_cast<int>(from.element_size)));
+    const int result =
+        memory_.copy(from, p_.out, &row_count_, tiles.result_layout(static_cast<int>(from.element_size)));
     if (result != halide_error_code_success || !p_.lse.given) return result;
-    from.data += tiles.own_channels() * from.element_size;
+    from.data += tiles.channels_per_thread() * from.element_size;
     from.shape[kChannel] = 1;
     for (std::int64_t &stride : from.strides) stride = stride * from.element_size / p_.lse.element_size;
     from.element_size = p_.lse.element_size;

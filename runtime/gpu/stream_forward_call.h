@@ -19,7 +19,7 @@ class StreamForwardCall {
           row_count_(context) {}
 
     flashwright_status prepare();
-    // Halide's error code: copies of the inputs, the kernel, copies of the outputs, all of which may still run.
+    // Enqueues copies of the inputs, the kernel, and copies of the outputs. Returns Halide's error code.
     int launch();
 
  private:
@@ -38,7 +38,7 @@ class StreamForwardCall {
     const GpuKernel &kernel_;
     StreamMemory memory_;
     GpuForwardTensors tensors_;
-    DeviceTensor row_count_;  // of each batch entry: seqlen_q
+    DeviceTensor row_count_;  // seqlen_q for each batch entry
 };
 
 }  // namespace flashwright

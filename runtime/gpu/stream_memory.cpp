@@ -10,7 +10,7 @@
 namespace flashwright {
 namespace {
 
-constexpr std::size_t kAlignment = 256;  // as the driver's own allocations have
+constexpr std::size_t kAlignment = 256;  // that of the driver's own allocations
 
 std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -18,7 +18,7 @@ std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlig
 
 flashwright_status check_device_strides(const StridedTensor &view) {
     if (!view.given || view.empty()) return ok_status();
-    std::int64_t elements = 1, before = 0, after = 0;  // what lies before the first element, and after it
+    std::int64_t elements = 1, before = 0, after = 0;  // elements before the first one in memory, and after it
     for (int axis = kBatch; axis <= kChannel; ++axis) {
         const std::int64_t extent = view.shape[axis], stride = view.strides[axis];
         const std::int64_t span = extent * (stride < 0 ? -stride : stride);
@@ -77,7 +77,7 @@ int StreamMemory::send(std::size_t bytes) {
     if (staged == nullptr) {
         return static_cast<DeviceCall *>(call_)->fail(
             make_status(FLASHWRIGHT_OUT_OF_MEMORY,
-                        "args: expected %zu bytes of host memory for what is sent to the device, got none", bytes));
+                        "args: expected %zu bytes of host memory for a copy to the device, got none", bytes));
     }
     char *next = staged.get();
     for (int n = 0; n < count_; ++n) {
@@ -93,18 +93,19 @@ int StreamMemory::place(DeviceTensor *tensor, const StridedTensor &view) {
 }
 
 int StreamMemory::copy(const StridedTensor &from, const StridedTensor &to, DeviceTensor *rows,
-                       const ResultParts<int> &parts) {
+                       const ResultLayout<int> &layout) {
     if (from.empty() || to.empty()) return halide_error_code_success;
     DeviceView source(device_, call_, from), target(device_, call_, to);
     for (const DeviceView *view : {&source, &target}) {
         if (view->error() != halide_error_code_success) return view->error();
     }
     const GpuStreamKernels &kernels = device_.stream_kernels;
-    const GpuStreamKernels::Copy kernel = from.element_size == 1   ? kernels.copy_bool
-                                          : from.element_size == 2 ? kernels.copy_f16
-                                          : parts.parts > 1        ? kernels.copy_parts_f32
-                                                                   : kernels.copy_f32;
-    return kernel(call_, source.buffer(), rows->input(), parts.parts, parts.turn, parts.columns, target.buffer());
+    const GpuStreamKernels::Copy kernel = from.element_size == 1       ? kernels.copy_bool
+                                          : from.element_size == 2     ? kernels.copy_f16
+                                          : layout.threads_per_row > 1 ? kernels.copy_shared_rows_f32
+                                                                       : kernels.copy_f32;
+    return kernel(call_, source.buffer(), rows->input(), layout.threads_per_row, layout.turn, layout.columns_per_thread,
+                  target.buffer());
 }
 
 }  // namespace flashwright

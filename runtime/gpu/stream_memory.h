@@ -1,5 +1,6 @@
-// What a call on a stream has in device memory beside the caller's tensors: one allocation, given back in the stream's
-// order, and copies between it and the caller's tensors. The stream's context is current meanwhile.
+// The device memory of a call on a stream besides the caller's tensors: one allocation, freed in the order of the
+// stream, and copies between it and the caller's tensors. The stream's context is current for as long as the object
+// lives.
 #pragma once
 
 #include "flashwright/flashwright.h"
@@ -9,7 +10,7 @@
 
 namespace flashwright {
 
-// UNSUPPORTED if the copies could not index the tensor.
+// Fails with UNSUPPORTED if the copy kernels could not index the tensor.
 flashwright_status check_device_strides(const StridedTensor &view);
 
 class StreamMemory {
@@ -20,18 +21,19 @@ class StreamMemory {
     StreamMemory &operator=(const StreamMemory &) = delete;
     ~StreamMemory();
 
-    // First of all. Results are Halide's error codes.
+    // Makes the context current; to be called first. This and what follows return Halide's error codes.
     int enter();
-    // To be placed.
+    // Registers a tensor for `allocate`.
     void add(DeviceTensor *tensor);
-    // Places what was added, and sends what those hold that have host memory; fails if that was more than kTensors.
+    // Allocates and places the registered tensors, and copies those with host memory to the device. Fails for more than
+    // kTensors.
     int allocate();
-    // Places the tensor where the caller's already is.
+    // Places the tensor at the memory of the caller's.
     int place(DeviceTensor *tensor, const StridedTensor &view);
-    // Rows from `rows`[batch entry] on become zeros, and so do channels that `from` does not have. `parts`: of a result
-    // of forward in f32, where more than one thread has a row.
+    // Rows from `rows`[batch entry] on become zeros, and so do channels that `from` lacks. `layout` is that of `from`
+    // if it is a result of forward in f32.
     int copy(const StridedTensor &from, const StridedTensor &to, DeviceTensor *rows,
-             const ResultParts<int> &parts = {1, 1, 0});
+             const ResultLayout<int> &layout = {1, 1, 0});
 
  private:
     static constexpr int kTensors = 24;

@@ -70,8 +70,8 @@ void run(const char *backend, const std::string &text) {
     check(validate_backward(&args, true, &backward));
     const std::int64_t channels = std::max(spec.head_dim, spec.head_dim_v);
     const GpuKernel *kernel = find_kernel(kGpuKernels, kGpuKernelCount, backend, FLASHWRIGHT_F32, channels, 0, true);
-    const GpuGradientKernel *gradient =
-        find_kernel(kGpuGradientKernels, kGpuGradientKernelCount, backend, FLASHWRIGHT_F32, channels, 0, true);
+    const GpuBackwardKernel *gradient =
+        find_kernel(kGpuBackwardKernels, kGpuBackwardKernelCount, backend, FLASHWRIGHT_F32, channels, 0, true);
     if (kernel == nullptr || gradient == nullptr) throw std::runtime_error("no kernel takes " + text);
     DeviceCall device(backend);
     GpuForwardCall forward_call(forward, *kernel, device.context());

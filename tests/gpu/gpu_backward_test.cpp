@@ -136,7 +136,7 @@ TEST_P(GpuBackward, EveryKernelWithTailsOnEveryAxis) {
     const Options windowed = options_with([](Options &o) {
         o.window_left = 20, o.window_right = 9, o.key_fractions = {0.8, 0.3};
     });
-    for (const int head_dim : head_dims(kGpuGradientKernels, kGpuGradientKernelCount, GetParam())) {
+    for (const int head_dim : head_dims(kGpuBackwardKernels, kGpuBackwardKernelCount, GetParam())) {
         const Shape shapes[] = {{1, 1, 1, 1, 1, head_dim, head_dim},
                                 {2, 2, 1, 129, 47, head_dim - 3, head_dim},
                                 {1, 2, 2, 5, 131, 7, head_dim - 1},
@@ -152,7 +152,7 @@ TEST_P(GpuBackward, EveryKernelWithTailsOnEveryAxis) {
         set_row(problem.forward.k, 60, kNaN);
         check_on_gpu(problem);
     }
-    expect_all_ran(kGpuGradientKernels, kGpuGradientKernelCount, kernels_that_ran(GetParam()), GetParam());
+    expect_all_ran(kGpuBackwardKernels, kGpuBackwardKernelCount, kernels_that_ran(GetParam()), GetParam());
 }
 
 TEST_P(GpuBackward, BiasesOfEveryShape) {

@@ -27,7 +27,7 @@ import json, sys
 facts = json.load(open(sys.argv[1]))
 kernels = facts["configuration"]["kernels"]
 forward = next(k for k in kernels if k["op"] == "forward" and k["head_dim"] == 32 and not k["terms"])
-forward["tiles"] = {"threads": 64, "rows": 2, "block_k": 16, "tile_d": 4, "tile_v": 16, "parts": 1}
+forward["tiles"] = {"threads": 64, "rows": 2, "block_k": 16, "tile_d": 4, "tile_v": 16, "threads_per_row": 1}
 other = {"op": "other", "terms": [], "head_dim": 32, "passes": {"a+b": {"threads": 32, "rows": 1}}, "note": "é; [x]"}
 facts["configuration"]["kernels"] = [other, forward]
 facts["configuration"]["more"] = [1, {"a": None}]
@@ -76,13 +76,13 @@ FAKE
 chmod +x fake/generate tools/ptxas tools/nvdisasm
 export FLASHWRIGHT_GPU_GENERATOR=$work/fake/generate CUDA_TOOLS=$work/tools
 export CUDA_VISIBLE_DEVICES=-1  # where there is a device, too
-few=(--only threads=64 --only rows=2 --only tile_d=4 --only tile_v=16 --only parts=1 --strategy exhaustive --jobs 4)
+few=(--only threads=64 --only rows=2 --only tile_d=4 --only tile_v=16 --only threads_per_row=1 --strategy exhaustive --jobs 4)
 
 tune 0 --output faults.json "${few[@]}" --only block_k=4,8,12,20,24 --compile-limit 2
 says stdout "6 of 6 candidates tried, 2 compile, 1 spill, 1 timeout" "win: threads=64 rows=2 block_k=24" \
     "No device was used" "-DFLASHWRIGHT_GPU_CONFIG=$work/faults.json" "sm_80, sm_90."
-says stderr "block_k=8 tile_d=4 tile_v=16 parts=1: ptxas for sm_80: signal 11" "block_k=12 tile_d=4 tile_v=16 parts=1: ptxas for sm_80: not done" \
-    "block_k=20 tile_d=4 tile_v=16 parts=1: ptxas for sm_80: exit code 255: ptxas fatal: no"
+says stderr "block_k=8 tile_d=4 tile_v=16 threads_per_row=1: ptxas for sm_80: signal 11" "block_k=12 tile_d=4 tile_v=16 threads_per_row=1: ptxas for sm_80: not done" \
+    "block_k=20 tile_d=4 tile_v=16 threads_per_row=1: ptxas for sm_80: exit code 255: ptxas fatal: no"
 $python - <<'PYTHON' || fail "the files of the fault suite"
 import collections, json
 before, after = json.load(open("facts.json"))["configuration"], json.load(open("faults.json"))
@@ -175,7 +175,7 @@ says stderr "error: dtype: expected f32 with --backend cuda, got f64"
 tune 1 --output w.json --op backward
 says stderr "error: op: expected forward"
 tune 1 --output w.json --only block_q=8
-says stderr "error: only: expected one of head_dim, threads, rows, block_k, tile_d, tile_v, parts, got block_q"
+says stderr "error: only: expected one of head_dim, threads, rows, block_k, tile_d, tile_v, threads_per_row, got block_q"
 tune 1 --output w.json --only head_dim=48
 says stderr "error: only: expected a head_dim of some kernel (32), got 48"
 tune 1 --output w.json --only rows=7
@@ -203,7 +203,7 @@ mkdir some
 ln -s "$real" some/generate
 cp facts.json some/generate.json
 export FLASHWRIGHT_GPU_GENERATOR=$work/some/generate
-tune 0 --output real.json --only threads=64 --only rows=2 --only block_k=4,8 --only tile_d=4 --only tile_v=16 --only parts=1 --candidates 3
+tune 0 --output real.json --only threads=64 --only rows=2 --only block_k=4,8 --only tile_d=4 --only tile_v=16 --only threads_per_row=1 --candidates 3
 says stdout "3 of 3 candidates tried" "0 bytes spilled" "No device was used"
 $python - "$FLASHWRIGHT_SOURCE_DIR/docs/schemas/results-1.schema.json" <<'PYTHON' || fail "the results of real code"
 import json, sys

@@ -67,7 +67,7 @@ def entry_of(path):
     """As cmake/gpu_libraries.cmake has it."""
     text = path.with_suffix(".tiles").read_text(encoding="ascii")
     tiles = {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", text)}
-    return {"terms": [], "assume_finite": True, "tiles": tiles | {"parts": 1}}
+    return {"terms": [], "assume_finite": True, "tiles": tiles | {"threads_per_row": 1}}
 
 
 def main():

@@ -1,6 +1,6 @@
 #include "gpu_configuration.h"
 
-#include "kernels/gpu_forward_space.h"
+#include "kernels/gpu_tile_spaces.h"
 #include "tuner/candidates/candidate_object.h"
 #include "tuner/candidates/generator_program.h"
 
@@ -13,17 +13,20 @@ namespace {
 
 using nlohmann::ordered_json;
 
+// Older files call threads_per_row parts.
+int tile_of(const ordered_json &tiles, const char *name) {
+    constexpr const char *kOldName = "parts";
+    const bool old = std::string(name) == "threads_per_row" && !tiles.contains(name) && tiles.contains(kOldName);
+    return tiles.at(old ? kOldName : name);
+}
+
 ConfiguredKernel kernel_of(const ordered_json &entry, std::size_t place) {
     ConfiguredKernel kernel;
     kernel.entry = place;
     kernel.terms = entry.at("terms").get<std::vector<std::string>>();
     kernel.assume_finite = entry.at("assume_finite");
-    kernel.tiles.head_dim = entry.at("head_dim");
-    for (const GpuTileParameter &parameter : gpu_tile_parameters())
-        kernel.tiles.*parameter.member = entry.at("tiles").at(parameter.name);
-    kernel.name = "forward";
-    for (const std::string &term : kernel.terms) kernel.name += "_" + term;
-    kernel.name += fmt::format("_f32_cuda_d{}{}", kernel.tiles.head_dim, kernel.assume_finite ? "" : "_careful");
+    kernel.tiles = configured_tiles(entry.at("tiles"), entry.at("head_dim"), GpuPass::forward);
+    kernel.name = cuda_kernel_name(entry);
     return kernel;
 }
 
@@ -39,6 +42,23 @@ std::string one_line(const ordered_json &value) {
 }
 
 }  // namespace
+
+std::string cuda_kernel_name(const ordered_json &entry) {
+    std::string name = entry.at("op");
+    for (const std::string &term : entry.at("terms").get<std::vector<std::string>>()) name += "_" + term;
+    return fmt::format("{}_{}_cuda_d{}{}", name, entry.value("dtype", "f32"), entry.at("head_dim").get<int>(),
+                       entry.at("assume_finite").get<bool>() ? "" : "_nansafe");
+}
+
+GpuTiles configured_tiles(const ordered_json &tiles, int head_dim, GpuPass pass) {
+    GpuTileContext context;
+    context.pass = pass;
+    context.head_dim = head_dim;
+    std::vector<int> point;
+    for (const GpuTileSpace::Parameter &parameter : gpu_tile_space(pass).parameters)
+        point.push_back(tile_of(tiles, parameter.name));
+    return gpu_tile_space(pass).tiles_of(point, context);
+}
 
 GpuGenerator find_gpu_generator() {
     GpuGenerator generator;
@@ -69,13 +89,14 @@ std::vector<ConfiguredKernel> forward_gpu_kernels(const nlohmann::ordered_json &
 
 nlohmann::ordered_json gpu_tiles_json(const GpuTiles &tiles) {
     ordered_json result;
-    for (const GpuTileParameter &parameter : gpu_tile_parameters()) result[parameter.name] = tiles.*parameter.member;
+    for (const GpuTileSpace::Parameter &parameter : cuda_forward_space().parameters)
+        result[parameter.name] = tiles.*parameter.member;
     return result;
 }
 
 std::string gpu_tiles_text(const GpuTiles &tiles) {
     std::vector<std::string> parts;
-    for (const GpuTileParameter &parameter : gpu_tile_parameters())
+    for (const GpuTileSpace::Parameter &parameter : cuda_forward_space().parameters)
         parts.push_back(fmt::format("{}={}", parameter.name, tiles.*parameter.member));
     return fmt::format("{}", fmt::join(parts, " "));
 }
@@ -87,7 +108,7 @@ std::vector<std::string> gpu_generator_arguments(const std::string &target, cons
     if (!kernel.terms.empty()) command.push_back(fmt::format("terms={}", fmt::join(kernel.terms, "+")));
     command.push_back(fmt::format("assume_finite={}", kernel.assume_finite));
     command.push_back(fmt::format("head_dim={}", tiles.head_dim));
-    for (const GpuTileParameter &parameter : gpu_tile_parameters())
+    for (const GpuTileSpace::Parameter &parameter : cuda_forward_space().parameters)
         command.push_back(fmt::format("{}={}", parameter.name, tiles.*parameter.member));
     return command;
 }

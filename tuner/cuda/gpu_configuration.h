@@ -1,7 +1,7 @@
 // The GPU kernels of this build, as configs/gpu.json has them, and the program that generates others.
 #pragma once
 
-#include "kernels/gpu_tiles.h"
+#include "kernels/gpu_tile_rules.h"
 
 #include <nlohmann/json.hpp>
 
@@ -31,6 +31,12 @@ GpuGenerator find_gpu_generator();
 
 // Throws std::runtime_error on an entry that lacks something.
 std::vector<ConfiguredKernel> forward_gpu_kernels(const nlohmann::ordered_json &configuration);
+
+// The name of the CUDA kernel of an entry, such as forward_f32_cuda_d64.
+std::string cuda_kernel_name(const nlohmann::ordered_json &entry);
+
+// Tiles as a configuration has them.
+GpuTiles configured_tiles(const nlohmann::ordered_json &tiles, int head_dim, GpuPass pass);
 
 nlohmann::ordered_json gpu_tiles_json(const GpuTiles &tiles);  // without head_dim
 

@@ -1,7 +1,7 @@
 #include "gpu_measurement.h"
 
 #include "gpu_target.h"
-#include "kernels/gpu_forward_space.h"
+#include "kernels/gpu_tile_spaces.h"
 #include "measure/statistics.h"
 #include "tuner/comparison/final_candidates.h"
 #include "tuner/comparison/protocol.h"

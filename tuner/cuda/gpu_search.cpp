@@ -1,6 +1,6 @@
 #include "gpu_search.h"
 
-#include "kernels/gpu_forward_space.h"
+#include "kernels/gpu_tile_spaces.h"
 #include "measure/statistics.h"
 #include "support/clocks.h"
 #include "tuner/comparison/protocol.h"
@@ -16,9 +16,9 @@ namespace {
 
 SearchSpace space_of(const TuneOptions &options, const ConfiguredKernel &kernel) {
     std::vector<std::string> names;
-    for (const GpuTileParameter &parameter : gpu_tile_parameters()) names.emplace_back(parameter.name);
+    for (const GpuTileSpace::Parameter &parameter : cuda_forward_space().parameters) names.emplace_back(parameter.name);
     std::vector<std::vector<int>> points;
-    for (const GpuTiles &tiles : gpu_choices(options, kernel)) points.push_back(gpu_point_of(tiles));
+    for (const GpuTiles &tiles : gpu_choices(options, kernel)) points.push_back(cuda_forward_space().point_of(tiles));
     return SearchSpace(names, std::vector<bool>(names.size(), false), points);
 }
 
@@ -40,7 +40,7 @@ class GpuSearch {
 
     TunedGpuKernel run() {
         step("the default");
-        try_points({space_.find(gpu_point_of(result_.kernel.tiles))}, true);
+        try_points({space_.find(cuda_forward_space().point_of(result_.kernel.tiles))}, true);
         if (result_.tried.empty()) return result_;
         const GpuTrial &anchor = result_.tried[0].trial;
         if (anchor.verdict != Verdict::ok)
@@ -68,9 +68,9 @@ class GpuSearch {
     void step(const std::string &text) const { listener_.step(result_.kernel.name + ": " + text); }
 
     std::vector<std::size_t> starts() const {
-        std::vector<std::size_t> starts = {space_.find(gpu_point_of(result_.kernel.tiles))};
-        for (const GpuTiles &tiles : gpu_tile_starts(result_.kernel.tiles.head_dim)) {
-            const std::size_t point = space_.find(gpu_point_of(tiles));
+        std::vector<std::size_t> starts = {space_.find(cuda_forward_space().point_of(result_.kernel.tiles))};
+        for (const GpuTiles &tiles : cuda_forward_space().starts(cuda_forward_context(result_.kernel.tiles.head_dim))) {
+            const std::size_t point = space_.find(cuda_forward_space().point_of(tiles));
             if (point < space_.size()) starts.push_back(point);
         }
         return starts;
@@ -79,7 +79,8 @@ class GpuSearch {
     void try_points(const std::vector<std::size_t> &points, bool whole) {
         std::vector<GpuTiles> tiles;
         for (const std::size_t point : points)
-            tiles.push_back(gpu_tiles_of(result_.kernel.tiles.head_dim, space_.point(point)));
+            tiles.push_back(cuda_forward_space().tiles_of(space_.point(point),
+                                                          cuda_forward_context(result_.kernel.tiles.head_dim)));
         std::size_t done = 0;
         const std::vector<GpuTrial> trials = trials_.run(result_.kernel, tiles, whole, stop_requested_, [&] {
             listener_.detail(fmt::format("({} of {} done)", ++done, points.size()));
@@ -148,16 +149,18 @@ double TriedGpuTiles::ratio() const { return ratios.empty() ? 1 : geometric_mean
 
 std::vector<GpuTiles> gpu_choices(const TuneOptions &options, const ConfiguredKernel &kernel) {
     const auto allowed = [&](const GpuTiles &tiles) {
-        return std::all_of(
-            gpu_tile_parameters().begin(), gpu_tile_parameters().end(), [&](const GpuTileParameter &parameter) {
-                const auto values = options.only.find(parameter.name);
-                return values == options.only.end() ||
-                       std::count(values->second.begin(), values->second.end(), tiles.*parameter.member) > 0;
-            });
+        return std::all_of(cuda_forward_space().parameters.begin(), cuda_forward_space().parameters.end(),
+                           [&](const GpuTileSpace::Parameter &parameter) {
+                               const auto values = options.only.find(parameter.name);
+                               return values == options.only.end() ||
+                                      std::count(values->second.begin(), values->second.end(),
+                                                 tiles.*parameter.member) > 0;
+                           });
     };
     std::vector<GpuTiles> choices = {kernel.tiles};
-    for (const GpuTiles &tiles : gpu_tile_choices(kernel.tiles.head_dim)) {
-        if (allowed(tiles) && gpu_point_of(tiles) != gpu_point_of(kernel.tiles)) choices.push_back(tiles);
+    for (const GpuTiles &tiles : cuda_forward_space().choices(cuda_forward_context(kernel.tiles.head_dim))) {
+        if (allowed(tiles) && cuda_forward_space().point_of(tiles) != cuda_forward_space().point_of(kernel.tiles))
+            choices.push_back(tiles);
     }
     return choices;
 }

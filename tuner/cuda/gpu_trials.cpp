@@ -1,6 +1,6 @@
 #include "gpu_trials.h"
 
-#include "kernels/gpu_forward_space.h"
+#include "kernels/gpu_tile_spaces.h"
 #include "sass_listing.h"
 #include "support/file.h"
 #include "support/scratch_folder.h"
@@ -91,7 +91,7 @@ class GpuTrials::Job {
         GpuPrediction prediction;
         prediction.architecture = architecture().name;
         prediction.report = parse_ptxas_report(text_of(scratch_->path("log")));
-        prediction.shared_bytes = gpu_shared_bytes(tiles_) + prediction.report.shared_bytes;
+        prediction.shared_bytes = gpu_shared_bytes(tiles_, GpuPass::forward) + prediction.report.shared_bytes;
         if (prediction.report.spilled > 0 && !trial_.spills) {
             trial_.spills = true;
             trial_.detail = fmt::format("{}: {} bytes spilled", what_, prediction.report.spilled);

@@ -6,7 +6,7 @@
 #include "gpu_search.h"
 #include "gpu_shapes.h"
 #include "gpu_shortlist.h"
-#include "kernels/gpu_forward_space.h"
+#include "kernels/gpu_tile_spaces.h"
 #include "measure/hardware.h"
 #include "support/clocks.h"
 #include "support/file.h"
@@ -26,7 +26,7 @@ constexpr const char *kHeadDim = "head_dim";
 
 void check_only(const TuneOptions &options) {
     std::vector<std::string> names = {kHeadDim};
-    for (const GpuTileParameter &parameter : gpu_tile_parameters()) names.emplace_back(parameter.name);
+    for (const GpuTileSpace::Parameter &parameter : cuda_forward_space().parameters) names.emplace_back(parameter.name);
     for (const auto &[name, values] : options.only) {
         if (std::count(names.begin(), names.end(), name) == 0)
             throw std::invalid_argument(fmt::format("only: expected one of {}, got {}", fmt::join(names, ", "), name));
@@ -110,12 +110,12 @@ TunedGpuKernel without_prediction(const TuneOptions &options, const ConfiguredKe
     TunedGpuKernel tuned;
     tuned.kernel = kernel;
     std::set<std::vector<int>> left;
-    for (const GpuTiles &choice : gpu_choices(options, kernel)) left.insert(gpu_point_of(choice));
+    for (const GpuTiles &choice : gpu_choices(options, kernel)) left.insert(cuda_forward_space().point_of(choice));
     tuned.space_size = left.size();
-    std::vector<GpuTiles> chosen = gpu_tile_starts(kernel.tiles.head_dim);
+    std::vector<GpuTiles> chosen = cuda_forward_space().starts(cuda_forward_context(kernel.tiles.head_dim));
     chosen.insert(chosen.begin(), kernel.tiles);
     for (const GpuTiles &tiles : chosen) {
-        if (left.erase(gpu_point_of(tiles)) > 0) tuned.tried.push_back({tiles, {}, {}});
+        if (left.erase(cuda_forward_space().point_of(tiles)) > 0) tuned.tried.push_back({tiles, {}, {}});
     }
     return tuned;
 }

@@ -149,7 +149,7 @@ SassListing parse_sass(const std::string &text) {
 }
 
 LoopCost hot_loop(const SassListing &listing, const GpuTiles &tiles) {
-    const double products = static_cast<double>(tiles.rows) * tiles.block_k * tiles.own_channels();
+    const double products = static_cast<double>(tiles.rows) * tiles.block_k * tiles.channels_per_thread();
     // The product of weights and values is unrolled; half of it leaves room for what a compiler may make of it.
     std::vector<SassLoop> over_blocks;
     for (const SassLoop &loop : listing.loops) {

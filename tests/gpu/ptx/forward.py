@@ -4,7 +4,7 @@
     forward.py FOLDER_OF_THE_GPU_KERNELS CONFIGURATION
 
 Every exponential is the processor's but that of the soft cap. All kernels, of f32 and f16, over grouped heads with tails on every axis and a diagonal from the bottom right; those with terms over all terms,
-careful ones with a value of NaN that is hidden. ex2.approx is as wrong as it may be, in another way in each head. Needs NumPy.
+NaN-safe ones with a masked value of NaN. ex2.approx has the largest error that it may have, another one in each head. Needs NumPy.
 """
 import sys
 from functools import partial
@@ -77,7 +77,7 @@ def plan_of(tile, rows, block, test_all):
 
 def columns_of(tiles, head_dim, lse_columns):
     """Where the result has the channels, and softmax_lse: each of the threads that share a row has some channels in turn."""
-    parts, turn = tiles["parts"], tiles["tile_d"]
+    parts, turn = tiles["threads_per_row"], tiles["tile_d"]
     own = head_dim // parts
     channels = np.arange(head_dim)
     part, place = channels // turn % parts, channels // (turn * parts) * turn + channels % turn
@@ -87,10 +87,10 @@ def columns_of(tiles, head_dim, lse_columns):
 def memory_of(problem, entry, head_dim):
     """The kernel's buffers, of which the result is [head, row, column], and scalars by name."""
     tiles = entry["tiles"]
-    tile = tiles["threads"] // tiles["parts"] * tiles["rows"]
+    tile = tiles["threads"] // tiles["threads_per_row"] * tiles["rows"]
     rows, keys = padded(SEQLEN_Q, tile), padded(SEQLEN_K, tiles["block_k"])
     plan = [plan_of(n, tile, tiles["block_k"], not entry["assume_finite"]) for n in range(rows // tile)]
-    columns = head_dim + tiles["parts"] * (LSE_BYTES // problem.q.itemsize)
+    columns = head_dim + tiles["threads_per_row"] * (LSE_BYTES // problem.q.itemsize)
     arrays = {"q": dense(problem.q, rows, head_dim), "k": dense(problem.k, keys, head_dim), "v": dense(problem.v, keys, head_dim),
               "bias": dense(problem.bias, rows, keys), "mask": dense(problem.mask, rows, keys), "alibi_slopes": problem.slopes,
               "result": np.zeros((HEADS, rows, columns), problem.dtype), "plan": np.array(plan, np.int32)}
@@ -106,7 +106,7 @@ def memory_of(problem, entry, head_dim):
 
 def run(kernel, names, entry, head_dim, problem):
     """The result; in each head ex2.approx is wrong in another way."""
-    parts, threads = entry["tiles"]["parts"], entry["tiles"]["threads"]
+    parts, threads = entry["tiles"]["threads_per_row"], entry["tiles"]["threads"]
     shape = (parts, threads // parts) if parts > 1 else (threads, 1)
     arrays, scalars = memory_of(problem, entry, head_dim)
     memory, places = lay_out(arrays)

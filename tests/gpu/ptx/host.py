@@ -23,8 +23,8 @@ def entries(op):
     """(name, entry, head_dim) of the CUDA kernels of an operation."""
     for entry in json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))["kernels"]:
         if entry["op"] == op and entry.get("backend", "cuda") == "cuda":
-            careful = [] if entry["assume_finite"] else ["careful"]
-            name = [op, *entry["terms"], entry.get("dtype", "f32"), "cuda", f"d{entry['head_dim']}", *careful]
+            suffix = [] if entry["assume_finite"] else ["nansafe"]
+            name = [op, *entry["terms"], entry.get("dtype", "f32"), "cuda", f"d{entry['head_dim']}", *suffix]
             yield "_".join(name), entry, entry["head_dim"]
 
 

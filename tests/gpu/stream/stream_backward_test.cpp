@@ -15,9 +15,9 @@ TEST_F(StreamBackward, EnqueuesAndSendsNoTensor) {
         flashwright_dtype dtype;
         bool with_terms;
         const char *kernel;
-    } cases[] = {{FLASHWRIGHT_F32, true, "backward_softcap_alibi_bias_mask_f32_cuda_d64_careful"},
+    } cases[] = {{FLASHWRIGHT_F32, true, "backward_softcap_alibi_bias_mask_f32_cuda_d64_nansafe"},
                  {FLASHWRIGHT_F32, false, "backward_f32_cuda_d32"},
-                 {FLASHWRIGHT_F16, true, "backward_softcap_alibi_bias_mask_f16_cuda_d64_careful"},
+                 {FLASHWRIGHT_F16, true, "backward_softcap_alibi_bias_mask_f16_cuda_d64_nansafe"},
                  {FLASHWRIGHT_F16, false, "backward_f16_cuda_d64"}};
     for (const auto &[dtype, with_terms, expected] : cases) {
         const Context context;  // kernels are loaded anew

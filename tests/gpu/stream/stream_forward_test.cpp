@@ -73,7 +73,7 @@ TEST_F(StreamForward, FiniteIsTheCallersWord) {
     EXPECT_STREQ(kernel, "forward_f32_cuda_d32");
     stream.finite = 0;
     ASSERT_TRUE(is_ok(flashwright_gpu_forward_on_stream(&args, &stream, &kernel)));
-    EXPECT_STREQ(kernel, "forward_softcap_alibi_bias_mask_f32_cuda_d32_careful");
+    EXPECT_STREQ(kernel, "forward_softcap_alibi_bias_mask_f32_cuda_d32_nansafe");
 }
 
 // NULL is the context's default stream, which has a name of its own: by NULL Halide would copy and wait.
