@@ -1,5 +1,6 @@
 #include "algorithm/forward_attention.h"
 #include "algorithm/transpose.h"
+#include "refuse_illegal_tiles.h"
 #include "riscv_vectors.h"
 #include "schedules/cpu_decode.h"
 #include "schedules/cpu_rows.h"
@@ -17,8 +18,8 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
     GeneratorParam<Type> dtype{"dtype", Float(32)};
     // Score terms besides scale and position: any of softcap, alibi, bias, mask, joined by '+'.
     GeneratorParam<std::string> terms{"terms", ""};
-    // Any channel strides.
-    GeneratorParam<bool> generic{"generic", false};
+    // rows, decode, or generic: any channel strides.
+    GeneratorParam<std::string> schedule_name{"schedule", "rows"};
     GeneratorParam<int> block_q{"block_q", 32}, row_vectors{"row_vectors", 1}, tile_d{"tile_d", 16},
         tile_k{"tile_k", 16}, tile_v{"tile_v", 16};
 
@@ -49,10 +50,12 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
     void generate() {
         const Type type = dtype;
         const int lanes = natural_vector_size(type);
-        const CpuSimdTiles tiles{block_q, 0, row_vectors, tile_d, tile_k, tile_v};
+        const CpuTiles tiles{block_q, tile_k, row_vectors, tile_d, tile_k, tile_v};  // block_k is not compiled in
+        refuse_illegal_tiles(Op::forward, schedule_name, tiles, lanes);
+        const bool is_decode = is_schedule("decode");
         Expr head_dim = q.dim(0).extent(), head_dim_v = v.dim(0).extent(), last_row = q.dim(1).extent() - 1;
-        const bool in_squares = tile_d > 1 && !is_decode(tiles);
-        if (is_decode(tiles)) head_dim = head_dim / tile_d * tile_d;  // as it is: the runtime sees to it
+        const bool in_squares = tile_d > 1 && !is_decode;
+        if (is_decode) head_dim = head_dim / tile_d * tile_d;  // as it is: the runtime sees to it
 
         auto scaled_q = [&](const Expr &row, const Expr &d) {
             return q(d, min(row, last_row)) * cast(type, softmax_scale);
@@ -66,7 +69,7 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
         ForwardAttention attention(
             queries, [&](Expr key, Expr d) { return k(d, key); }, [&](Expr key, Expr d) { return v(d, key); }, head_dim,
             head_dim_v);
-        if (is_decode(tiles)) attention.partials = lanes;
+        if (is_decode) attention.partials = lanes;
         const ScoreTerms interior = chosen_terms("interior", last_row);
         if (any_seen_from_memory(interior)) {
             using Hidden = ForwardAttention::HiddenValues;
@@ -96,7 +99,7 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
         schedule_output_cpu(lse, lanes);
 
         constrain_buffers();
-        if (is_decode(tiles)) {
+        if (is_decode) {
             schedule_decode_cpu(attention, tiles, lanes);
         } else {
             schedule_forward_cpu(attention, tiles, lanes);
@@ -112,6 +115,8 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
 
  private:
     Var row{"row"}, channel{"channel"};
+
+    bool is_schedule(const char *name) const { return std::string(schedule_name) == name; }
 
     // The terms of one segment.
     ScoreTerms chosen_terms(const std::string &segment, const Expr &last_row) {
@@ -139,7 +144,7 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
         lse.dim(0).set_min(0);
         bias.dim(0).set_stride(Expr());
         mask.dim(0).set_stride(Expr());
-        if (generic) {
+        if (is_schedule("generic")) {
             q.dim(0).set_stride(Expr());
             k.dim(0).set_stride(Expr());
             v.dim(0).set_stride(Expr());

@@ -55,9 +55,6 @@ void clear_choice(std::int32_t *kernel, char *reason, std::size_t reason_size);
 flashwright_status report_choice(const KernelRequest &request, const flashwright_execution &execution,
                                  std::int32_t *kernel, char *reason, std::size_t reason_size);
 
-// forward, backward, merge, step.
-const char *op_name(Op op);
-
 // Null if the kernel can take the call, else why not.
 const char *obstacle_to(const Kernel &kernel, const KernelRequest &request);
 
