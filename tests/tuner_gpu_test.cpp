@@ -224,7 +224,7 @@ TEST(TunerGpuConfiguration, NamesWhatAnEntryLacks) {
     }
 }
 
-TriedGpuTiles tried(GpuTiles tiles, double ratio, bool spills = false) {
+TriedGpuTiles tried(const GpuTiles &tiles, double ratio, bool spills = false) {
     TriedGpuTiles result;
     result.tiles = tiles;
     result.trial.spills = spills;

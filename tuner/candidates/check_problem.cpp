@@ -2,6 +2,7 @@
 
 #include "candidate.h"
 #include "guarded_tensors.h"
+#include "kernels/dtype_dispatch.h"
 #include "reference/attention_error.h"
 #include "reference/contiguous_tensor.h"
 #include "reference/reference_gradient.h"
@@ -52,24 +53,24 @@ class ForwardCheck : public CheckProblem {
           outputs_{&args_.out, &args_.softmax_lse} {
         std::mt19937 random(1);
         fill_inputs(args_, options, random);
-        exact_ = exact_attention(args_);
+        reference_ = reference_attention(args_);
     }
 
     double error_of(const Candidate &candidate) override {
         outputs_.poison();
         candidate.forward(args_, false);
         if (!outputs_.canaries_whole()) return kInfinity;
-        const AttentionError error = attention_error(exact_, args_.out, args_.softmax_lse);
-        return std::max(error.out, error.softmax_lse) / attention_tolerance(args_.out.dtype);
+        const AttentionError error = attention_error(reference_, args_.out, args_.softmax_lse);
+        return std::max(error.out, error.softmax_lse) / forward_tolerance(args_.out.dtype);
     }
 
  private:
     flashwright_forward_args args_;
     GuardedTensors inputs_, outputs_;
-    ExactAttention exact_;
+    ReferenceAttention reference_;
 };
 
-// Given the exact output and lse, rounded.
+// Given the output and lse of the reference, rounded.
 class BackwardCheck : public CheckProblem {
  public:
     BackwardCheck(const ShapeSpec &shape, flashwright_dtype dtype, const CheckOptions &options)
@@ -82,10 +83,10 @@ class BackwardCheck : public CheckProblem {
         std::mt19937 random(1);
         fill_inputs(forward_, options, random);
         fill_normal(args_.dout, random);
-        const ExactAttention exact = exact_attention(forward_);
-        fill_with(forward_.out, exact.out);
-        fill_with(forward_.softmax_lse, exact.softmax_lse);
-        exact_ = exact_gradient(args_);
+        const ReferenceAttention reference = reference_attention(forward_);
+        fill_with(forward_.out, reference.out);
+        fill_with(forward_.softmax_lse, reference.softmax_lse);
+        reference_ = reference_gradient(args_);
     }
 
     double error_of(const Candidate &candidate) override {
@@ -93,7 +94,8 @@ class BackwardCheck : public CheckProblem {
         candidate.backward(args_);
         if (!outputs_.canaries_whole()) return kInfinity;
         double largest = 0;
-        for (const auto &[name, error] : gradient_error(exact_, args_).gradients) largest = std::max(largest, error);
+        for (const auto &[name, error] : gradient_error(reference_, args_).gradients)
+            largest = std::max(largest, error);
         return largest / gradient_tolerance(args_.dq.dtype);
     }
 
@@ -114,7 +116,7 @@ class BackwardCheck : public CheckProblem {
     GuardedTensors forward_tensors_;
     flashwright_backward_args args_;
     GuardedTensors inputs_, outputs_;
-    ExactGradient exact_;
+    ReferenceGradient reference_;
 };
 
 }  // namespace

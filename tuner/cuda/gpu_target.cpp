@@ -3,6 +3,7 @@
 #include "cuda_session.h"
 #include "gpu_candidate.h"
 #include "gpu_problem.h"
+#include "kernels/dtype_dispatch.h"
 #include "on_device.h"
 #include "reference/attention_error.h"
 
@@ -17,13 +18,13 @@ namespace {
 constexpr double kAnchorSilence = 180, kLeastSilence = 60;
 constexpr std::int64_t kLongest = 1024;  // rows of a given shape whose results are looked at
 
-// To be solved, with the exact answer.
+// To be solved, with the reference.
 struct GpuCheck {
     GpuCheck(const ConfiguredKernel &kernel, const ShapeSpec &shape, const GpuProblemOptions &options)
-        : problem(kernel, shape, options), exact(exact_attention(problem.args())) {}
+        : problem(kernel, shape, options), reference(reference_attention(problem.args())) {}
 
     GpuProblem problem;
-    ExactAttention exact;
+    ReferenceAttention reference;
 };
 
 // Rows, keys and channels that fill no tile; one row; more keys than rows, and the reverse; a window, lengths and
@@ -99,8 +100,8 @@ class GpuStage : public TrialStage {
         device.fetch_outputs();
         if (!check.problem.outputs().canaries_whole()) return std::numeric_limits<double>::infinity();
         const flashwright_forward_args &args = check.problem.args();
-        const AttentionError error = attention_error(check.exact, args.out, args.softmax_lse);
-        return std::max(error.out, error.softmax_lse) / attention_tolerance(args.out.dtype);
+        const AttentionError error = attention_error(check.reference, args.out, args.softmax_lse);
+        return std::max(error.out, error.softmax_lse) / forward_tolerance(args.out.dtype);
     }
 
     // After one call more, which keeps the device busy while the host enqueues the others.
