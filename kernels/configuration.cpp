@@ -75,8 +75,8 @@ TunedShape read_row(const JsonNode &node, const KernelEntry &entry) {
     const JsonNode shape = node["shape"];
     shape.expect_members({"seqlen_q", "seqlen_k", "head_dim", "causal"});
     const auto extent = [&](const char *name) { return shape[name].whole_number(1, kLargestExtent); };
-    const TunedShape row = {extent("seqlen_q"),        extent("seqlen_k"),      extent("head_dim"),
-                            shape["causal"].truth(),   node["variant"].text(),  node["ratio"].positive_number(),
+    const TunedShape row = {extent("seqlen_q"),      extent("seqlen_k"),     extent("head_dim"),
+                            shape["causal"].truth(), node["variant"].text(), node["ratio"].positive_number(),
                             node["variant"].place()};
     const bool twice = std::any_of(entry.table.begin(), entry.table.end(), [&](const TunedShape &other) {
         return other.seqlen_q == row.seqlen_q && other.seqlen_k == row.seqlen_k && other.head_dim == row.head_dim &&
@@ -128,8 +128,7 @@ KernelEntry read_kernel_entry(const JsonNode &node) {
     entry.isa = named_row(node["isa"], kIsas, [](const std::string &name) { return find_isa(name); });
     entry.terms = read_terms(node["terms"]);
     if (entry.terms != 0 && !op->has_terms) node["terms"].expect("no score terms for " + std::string(op->name));
-    for (const JsonNode &variant : node["variants"].elements())
-        entry.variants.push_back(read_variant(variant, entry));
+    for (const JsonNode &variant : node["variants"].elements()) entry.variants.push_back(read_variant(variant, entry));
     entry.default_id = node["default"].text();
     entry.default_place = node["default"].place();
     if (!node.has("table")) return entry;

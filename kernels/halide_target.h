@@ -8,8 +8,8 @@
 namespace flashwright {
 
 struct Processor {
-    const char *name;    // as CMAKE_SYSTEM_PROCESSOR, and in kIsas
-    const char *alias;   // another name that CMake has for it
+    const char *name;   // as CMAKE_SYSTEM_PROCESSOR, and in kIsas
+    const char *alias;  // another name that CMake has for it
     const char *halide;
 };
 constexpr Processor kProcessors[] = {{"x86_64", "amd64", "x86-64"},

@@ -36,11 +36,11 @@ std::string kernel_source(const KernelEntry &entry, const KernelVariant &variant
     const std::string name = kernel_name(entry, variant), op = op_name(entry.op);
     return "    {.name = \"" + name + "\",\n     .op = Op::" + op + ",\n     .dtype = FLASHWRIGHT_" +
            upper(entry.dtype->name) + ",\n     .isa = \"" + entry.isa->name + "\",\n     .variant = \"" + variant.id +
-           "\",\n     .terms = " + terms_expression(entry.terms) + ",\n     .schedule = Schedule::" +
-           variant.schedule->name() + ",\n     .tiles = {" + tiles_text(variant, ".", " = ") +
-           "},\n     .terms_text = \"" + terms_text(entry.terms, ",") + "\",\n     .tiles_json = " +
-           string_literal("{" + tiles_text(variant, "\"", "\": ") + "}") + ",\n     ." + op + " = flashwright_" + name +
-           "},\n";
+           "\",\n     .terms = " + terms_expression(entry.terms) +
+           ",\n     .schedule = Schedule::" + variant.schedule->name() + ",\n     .tiles = {" +
+           tiles_text(variant, ".", " = ") + "},\n     .terms_text = \"" + terms_text(entry.terms, ",") +
+           "\",\n     .tiles_json = " + string_literal("{" + tiles_text(variant, "\"", "\": ") + "}") + ",\n     ." +
+           op + " = flashwright_" + name + "},\n";
 }
 
 std::string row_source(const KernelEntry &entry, const TunedShape &row) {

@@ -61,8 +61,10 @@ struct Feature {
 };
 constexpr Feature kFeatures[] = {
 #if defined(__x86_64__)
-#define FLASHWRIGHT_CPU_FEATURE(name) \
-    { name, [] { return __builtin_cpu_supports(name) != 0; } }
+#define FLASHWRIGHT_CPU_FEATURE(name)                          \
+    {                                                          \
+        name, [] { return __builtin_cpu_supports(name) != 0; } \
+    }
     FLASHWRIGHT_CPU_FEATURE("ssse3"),
     FLASHWRIGHT_CPU_FEATURE("sse4.1"),
     FLASHWRIGHT_CPU_FEATURE("popcnt"),

@@ -37,7 +37,8 @@ Candidates find_candidates(const KernelRequest &request, const char *isa_name, b
     Candidates found;
     for (int i = 0; i < kKernelCount; ++i) {
         const Kernel &kernel = kKernels[i];
-        if (!matches(kernel, request) || kernel.is_generic() != generic || std::strcmp(kernel.isa, isa_name) != 0) continue;
+        if (!matches(kernel, request) || kernel.is_generic() != generic || std::strcmp(kernel.isa, isa_name) != 0)
+            continue;
         if (const char *why = why_unsupported(kernel, request)) {
             // A reason of a decode kernel says nothing about kernels for more rows.
             if (!kernel.is_decode()) found.why_not = why;

@@ -52,16 +52,16 @@ std::string GradientProblem::output_bytes() const {
     return bytes;
 }
 
-::testing::AssertionResult gradients_match(const GradientProblem &problem, const ReferenceGradient &expected) {
+::testing::AssertionResult gradients_match(const GradientProblem &problem, const ReferenceGradient &reference) {
     const struct {
         const char *name;
         const Tensor &actual;
         const std::vector<double> &expected;
         double unit;
-    } gradients[] = {{"dq", problem.dq, expected.dq, expected.dq_unit},
-                     {"dk", problem.dk, expected.dk, expected.dk_unit},
-                     {"dv", problem.dv, expected.dv, expected.dv_unit},
-                     {"dbias", problem.dbias, expected.dbias, expected.dbias_unit}};
+    } gradients[] = {{"dq", problem.dq, reference.dq, reference.dq_unit},
+                     {"dk", problem.dk, reference.dk, reference.dk_unit},
+                     {"dv", problem.dv, reference.dv, reference.dv_unit},
+                     {"dbias", problem.dbias, reference.dbias, reference.dbias_unit}};
     for (const auto &[name, actual, expected, unit] : gradients) {
         if (!actual.given()) continue;
         if (!actual.fully_written()) return ::testing::AssertionFailure() << "some of " << name << " was not written";

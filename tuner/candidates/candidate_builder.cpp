@@ -32,8 +32,7 @@ std::string hash_of(const std::string &content) {
 
 }  // namespace
 
-BuildRequest build_request_of(const GeneratorProgram &generator, const KernelFamily &family,
-                              const CpuTiles &tiles) {
+BuildRequest build_request_of(const GeneratorProgram &generator, const KernelFamily &family, const CpuTiles &tiles) {
     const auto target = generator.targets.find(family.isa);
     if (target == generator.targets.end())
         throw std::runtime_error(fmt::format("{}: no Halide target for ISA {}", generator.path, family.isa));

@@ -26,8 +26,9 @@ nlohmann::ordered_json winners_json(const std::vector<TunedKernel> &kernels, con
 // was.
 nlohmann::ordered_json merge_winners(const nlohmann::ordered_json &old, const nlohmann::ordered_json &news);
 
-// Reads a winners file as the build does: the newest version, with a table in every entry. Throws ConfigurationError for
-// a file that the build would refuse, too. Null, with the reason in `foreign`, if it is of another machine or generator.
+// Reads a winners file as the build does: the newest version, with a table in every entry. Throws ConfigurationError
+// for a file that the build would refuse, too. Null, with the reason in `foreign`, if it is of another machine or
+// generator.
 nlohmann::ordered_json read_winners(const std::string &path, const GeneratorProgram &generator, std::string *foreign);
 
 nlohmann::ordered_json read_winners_of_any_machine(const std::string &path);
