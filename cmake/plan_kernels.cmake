@@ -1,5 +1,5 @@
 # cmake -P: writes REGISTRY and PLAN by the plan program (kernels/plan/main.cpp), which is built if need be.
-#   REGISTRY, PLAN   the files
+#   REGISTRY, PLAN   the files; PLAN.warnings is a third
 #   CONFIG           configurations, later ones override; none: the one that ships
 #   ARGUMENTS        further arguments of the program
 #   CACHE, HALIDE_VERSION, CXX, BUILD_SYSTEM, MAKE_PROGRAM, WERROR, JSON_DIR, PREFIX_PATH   as in generator_program.cmake
@@ -18,7 +18,7 @@ file(MAKE_DIRECTORY "${CACHE}/bin")
 build_program(program plan ${plan_hash})
 execute_process(
     COMMAND "${program}" "defaults=${defaults}" ${CONFIG} generator_hash=${generator_hash} "registry=${REGISTRY}" "plan=${PLAN}"
-            ${ARGUMENTS}
+            "warnings=${PLAN}.warnings" ${ARGUMENTS}
     RESULT_VARIABLE result ERROR_VARIABLE problem
 )
 if(NOT result EQUAL 0)

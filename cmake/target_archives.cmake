@@ -24,7 +24,7 @@ foreach(target IN LISTS FLASHWRIGHT_TARGETS)
     endforeach()
     foreach(object IN LISTS objects)
         cmake_path(GET object FILENAME name)
-        list(APPEND files "${object}|kernels/${name}")
+        list(APPEND files "${object}|objects/${name}")
     endforeach()
     list(APPEND files ${halide_files})
 

@@ -7,9 +7,9 @@
 //   processor, system, target   CMAKE_SYSTEM_PROCESSOR and CMAKE_SYSTEM_NAME, or instead of both a target of Halide's
 //   generator_hash, any_machine, strict   as in kernels/choose_configurations.h
 //   source_dir                  files in it are shown by their path from there, others by their name
-//   plan, registry              the files to write
-// The plan has a line for each fact: file|PATH, warning|TEXT, skipped|ISA, target|ISA|HALIDE_TARGET (of every ISA) and
-// kernel|NAME|ARGUMENTS.
+//   plan, registry, warnings    the files to write
+// The plan has a line for each fact: file|PATH, skipped|ISA, target|ISA|HALIDE_TARGET (of every ISA) and
+// kernel|NAME|ARGUMENTS. Warnings are any text, which CMake could not read as a list.
 // An error is one line on stderr.
 #include "kernels/choose_configurations.h"
 #include "kernels/kernel_plan.h"
@@ -149,7 +149,8 @@ void make_plan(const Arguments &arguments) {
         plan += "file|" + configuration.file + "\n";
         named.push_back({shown(configuration.file, value(arguments, "source_dir")), &configuration});
     }
-    for (const std::string &warning : chosen.warnings) plan += "warning|" + warning + "\n";
+    std::string warnings;
+    for (const std::string &warning : chosen.warnings) warnings += warning + "\n";
     for (const std::string &isa : chosen.catalogue.skipped_isas()) plan += "skipped|" + isa + "\n";
     for (const KernelEntry &entry : chosen.catalogue.entries()) {
         for (const KernelVariant &variant : entry.variants)
@@ -160,6 +161,7 @@ void make_plan(const Arguments &arguments) {
         plan += std::string("target|") + isa.name + "|" + halide_target(isa, *platform.system) + "\n";
     write(value(arguments, "registry"), registry_source(chosen.catalogue, named));
     write(value(arguments, "plan"), plan);
+    write(value(arguments, "warnings"), warnings);
 }
 
 }  // namespace
