@@ -1,16 +1,23 @@
-# The generator program in the cache, for scripts (cmake -P): hash_sources(OUT), build_generator(OUT HASH), run(), seconds_since().
-# They read CACHE, HALIDE_DIR, HALIDE_VERSION, CXX, BUILD_SYSTEM, MAKE_PROGRAM, WERROR, and GENERATOR: cpu (the default) or gpu.
+# Programs that the build runs, in the cache, for scripts (cmake -P). PROGRAM is `cpu` or `gpu`, a generator program, or `plan`.
+#   hash_sources(OUT PROGRAM)         of all that the program's output depends on besides its arguments
+#   build_program(OUT PROGRAM HASH)   the path of the program of these sources, which is built when it is not there yet
+#   run(), seconds_since()
+# They read CACHE, HALIDE_DIR, HALIDE_VERSION, CXX, BUILD_SYSTEM, MAKE_PROGRAM, WERROR and, for `plan`, JSON_DIR, PREFIX_PATH.
 include("${CMAKE_CURRENT_LIST_DIR}/generator_sources.cmake")
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH source_dir)
-if(NOT GENERATOR)
-    set(GENERATOR cpu)
-endif()
-set(generator_project_cpu "${source_dir}/generators")
-set(generator_project_gpu "${source_dir}/generators/gpu")
+set(project_cpu "${source_dir}/generators")
+set(project_gpu "${source_dir}/generators/gpu")
+set(project_plan "${source_dir}/kernels/plan")
+set(program_cpu flashwright_generate)
+set(program_gpu flashwright_generate)
+set(program_plan flashwright_plan)
 
-function(hash_sources out)
-    flashwright_generator_sources(sources ${GENERATOR} "${source_dir}")
-    set(hashes "${HALIDE_VERSION}")
+function(hash_sources out program)
+    flashwright_generator_sources(sources ${program} "${source_dir}")
+    set(hashes "")
+    if(NOT program STREQUAL "plan")
+        set(hashes "${HALIDE_VERSION}")
+    endif()
     foreach(source IN LISTS sources)
         file(SHA256 "${source}" hash)
         cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${source_dir}")
@@ -40,30 +47,32 @@ function(run what)
     endif()
 endfunction()
 
-# The generator program of these sources, built when it is not there yet. Each source tree has one build folder for it; the
-# program is copied out under its hash, so nobody's build pulls it away under a running kernel.
-function(build_generator out sources_hash)
-    set(program "${CACHE}/bin/flashwright_generate-${sources_hash}")
-    set(${out} "${program}" PARENT_SCOPE)
-    set(project "${generator_project_${GENERATOR}}")
+# Each source tree has one build folder for a program, which is copied out under its hash: nobody's build pulls it away while it runs.
+function(build_program out program sources_hash)
+    set(path "${CACHE}/bin/${program_${program}}-${sources_hash}")
+    set(${out} "${path}" PARENT_SCOPE)
+    set(project "${project_${program}}")
     string(SHA256 tree "${project} ${BUILD_SYSTEM}")
     string(SUBSTRING ${tree} 0 12 tree)
     set(build_dir "${CACHE}/generator-${tree}")
     file(LOCK "${build_dir}" DIRECTORY GUARD FUNCTION)
-    if(NOT EXISTS "${program}")
+    if(NOT EXISTS "${path}")
         string(TIMESTAMP start "%s%f")
-        run("configuring the kernel generator"
-            "${CMAKE_COMMAND}" -S "${project}" -B "${build_dir}" -G "${BUILD_SYSTEM}" "-DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}"
-            "-DCMAKE_CXX_COMPILER=${CXX}" "-DHalide_DIR=${HALIDE_DIR}" "-DHalideHelpers_DIR=${HALIDE_DIR}Helpers"
-            -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O1 -DFLASHWRIGHT_WERROR=${WERROR})
-        run("building the kernel generator" "${CMAKE_COMMAND}" --build "${build_dir}")
-        hash_sources(hash_now)
-        if(NOT hash_now STREQUAL sources_hash)
-            message(FATAL_ERROR "The sources of the kernel generator changed while it was built; build again.")
+        set(packages "-DHalide_DIR=${HALIDE_DIR}" "-DHalideHelpers_DIR=${HALIDE_DIR}Helpers")
+        if(program STREQUAL "plan")
+            set(packages "-Dnlohmann_json_DIR=${JSON_DIR}" "-DCMAKE_PREFIX_PATH=${PREFIX_PATH}")
         endif()
-        file(COPY_FILE "${build_dir}/flashwright_generate" "${program}.new")
-        file(RENAME "${program}.new" "${program}")
+        run("configuring ${program_${program}}"
+            "${CMAKE_COMMAND}" -S "${project}" -B "${build_dir}" -G "${BUILD_SYSTEM}" "-DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}"
+            "-DCMAKE_CXX_COMPILER=${CXX}" ${packages} -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O1 -DFLASHWRIGHT_WERROR=${WERROR})
+        run("building ${program_${program}}" "${CMAKE_COMMAND}" --build "${build_dir}")
+        hash_sources(hash_now ${program})
+        if(NOT hash_now STREQUAL sources_hash)
+            message(FATAL_ERROR "The sources of ${program_${program}} changed while it was built; build again.")
+        endif()
+        file(COPY_FILE "${build_dir}/${program_${program}}" "${path}.new")
+        file(RENAME "${path}.new" "${path}")
         seconds_since(seconds ${start})
-        message(STATUS "kernel generator built in ${seconds} s")
+        message(STATUS "${program_${program}} built in ${seconds} s")
     endif()
 endfunction()

@@ -1,26 +1,31 @@
-# The sources of a generator program, everything that a kernel's code depends on: GENERATOR is `cpu` or `gpu`. The spaces of
-# tiles are the tuner's.
-# flashwright_generator_sources(OUT GENERATOR SOURCE_DIR [CONFIGURE_DEPENDS])
-function(flashwright_generator_sources out generator source_dir)
-    file(
-        GLOB sources ${ARGN}
-        "${source_dir}/generators/*.cpp"
-        "${source_dir}/generators/*.h"
-        "${source_dir}/algorithm/*.cpp"
-        "${source_dir}/algorithm/*.h"
-        "${source_dir}/kernels/*_tiles.h"
-        "${source_dir}/schedules/*.cpp"
-        "${source_dir}/schedules/*.h"
-        "${source_dir}/generators/CMakeLists.txt"
-        "${source_dir}/generators/gpu/*"
-        "${source_dir}/kernels/gpu_*"
-        "${source_dir}/kernels/tile_space_template.h"
-    )
-    set(gpu_alone "/generators/gpu/|/schedules/gpu_|/kernels/gpu_|/kernels/tile_space_template")
-    if(generator STREQUAL "gpu")
+# The sources of a program that the build runs: PROGRAM is `cpu` or `gpu`, a generator program, or `plan`. Of a generator program
+# they are everything that a kernel's code depends on: no tile spaces, which are the tuner's, and no configurations.
+# flashwright_generator_sources(OUT PROGRAM SOURCE_DIR [CONFIGURE_DEPENDS])
+function(flashwright_generator_sources out program source_dir)
+    if(program STREQUAL "plan")
+        set(patterns kernels/*.cpp kernels/*.h kernels/plan/*)
+    else()
+        set(patterns
+            generators/*.cpp
+            generators/*.h
+            generators/CMakeLists.txt
+            generators/gpu/*
+            algorithm/*.cpp
+            algorithm/*.h
+            schedules/*.cpp
+            schedules/*.h
+            kernels/*_tiles.h
+            kernels/*_schedules.*
+            kernels/op.h
+        )
+    endif()
+    list(TRANSFORM patterns PREPEND "${source_dir}/")
+    file(GLOB sources ${ARGN} ${patterns})
+    set(gpu_alone "/generators/gpu/|/schedules/gpu_|/kernels/gpu_")
+    if(program STREQUAL "gpu")
         set(shared "/algorithm/")
         list(FILTER sources INCLUDE REGEX "${gpu_alone}|${shared}")
-    else()
+    elseif(program STREQUAL "cpu")
         list(FILTER sources EXCLUDE REGEX "${gpu_alone}")
     endif()
     list(SORT sources)

@@ -1,6 +1,7 @@
 # One custom command per kernel of configs/gpu.json and backend, the Halide runtime of the backends, and the registry.
 # Results: FLASHWRIGHT_GPU_OBJECTS, FLASHWRIGHT_GPU_REGISTRY.
 set(FLASHWRIGHT_GPU_CONFIG "${PROJECT_SOURCE_DIR}/configs/gpu.json" CACHE FILEPATH "Configuration of the GPU kernels")
+set(processor ${CMAKE_SYSTEM_PROCESSOR})
 # Halide targets: of the processor that calls the kernels, and what each backend adds. PTX of a capability runs on all
 # later ones.
 set(FLASHWRIGHT_GPU_HOST_x86_64 x86-64-linux)
@@ -15,6 +16,20 @@ set(FLASHWRIGHT_GPU_TILES_forward_gpu ${FLASHWRIGHT_GPU_TILES_backward_gpu} thre
 
 set(gpu_dir "${PROJECT_BINARY_DIR}/kernels/gpu")
 flashwright_generator_sources(gpu_generator_sources gpu "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS)
+
+# The `Terms` of the vocabulary as a C++ expression.
+function(term_bits out terms)
+    set(bits 0)
+    if(terms)
+        list(TRANSFORM terms REPLACE "^s" "S")
+        list(TRANSFORM terms REPLACE "^a" "A")
+        list(TRANSFORM terms REPLACE "^b" "B")
+        list(TRANSFORM terms REPLACE "^m" "M")
+        list(TRANSFORM terms PREPEND k)
+        list(JOIN terms " | " bits)
+    endif()
+    set(${out} "${bits}" PARENT_SCOPE)
+endfunction()
 
 # Files from the GPU generator program, by way of the cache.
 function(flashwright_add_gpu_output name arguments)

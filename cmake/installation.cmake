@@ -44,24 +44,22 @@ install(TARGETS flashwright_runtime EXPORT flashwright_generators_targets
         OBJECTS DESTINATION "${CMAKE_INSTALL_LIBDIR}/flashwright" COMPONENT generators)
 install(EXPORT flashwright_generators_targets NAMESPACE flashwright:: DESTINATION "${package_dir}" COMPONENT generators)
 flashwright_generator_sources(generator_sources cpu "${PROJECT_SOURCE_DIR}")
+flashwright_generator_sources(plan_sources plan "${PROJECT_SOURCE_DIR}")
 set(sources
     ${generator_sources}
+    ${plan_sources}
     configs/default.json
     runtime/src/kernel_abi.h
-    cmake/check_configuration.cmake
     cmake/flashwright_add_kernels.cmake
     cmake/flashwright_compiler.cmake
     cmake/flashwright_halide.cmake
     cmake/generate_kernel.cmake
     cmake/generator_program.cmake
     cmake/generator_sources.cmake
-    cmake/kernel_configuration.cmake
-    cmake/kernel_plan.cmake
-    cmake/kernel_registry.cpp.in
-    cmake/kernel_space.cmake
     cmake/kernel_steps.cmake
     cmake/plan_kernels.cmake
 )
+list(REMOVE_DUPLICATES sources)
 foreach(source IN LISTS sources)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}")
     cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE folder)

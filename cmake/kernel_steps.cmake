@@ -2,14 +2,14 @@
 # prefix.
 include("${CMAKE_CURRENT_LIST_DIR}/generator_sources.cmake")
 
-# flashwright_generator_definitions(OUT): what the scripts are told that may have to build the generator program, which runs on the
-# machine that builds.
+# flashwright_generator_definitions(OUT): what the scripts are told that may have to build a program, which runs on the machine that
+# builds.
 function(flashwright_generator_definitions out)
     set(host_cxx "${CMAKE_CXX_COMPILER}")
     if(CMAKE_CROSSCOMPILING)
         set(host_cxx c++)
     endif()
-    set(FLASHWRIGHT_HOST_CXX "${host_cxx}" CACHE STRING "C++ compiler for the generator program")
+    set(FLASHWRIGHT_HOST_CXX "${host_cxx}" CACHE STRING "C++ compiler for the generator and plan programs")
     string(REGEX REPLACE "^Ninja.*" "Ninja" build_system "${CMAKE_GENERATOR}")
     set(definitions
         "-DCACHE=${FLASHWRIGHT_KERNEL_CACHE}" "-DHALIDE_DIR=${Halide_DIR}" -DHALIDE_VERSION=${Halide_VERSION}
@@ -19,36 +19,66 @@ function(flashwright_generator_definitions out)
     set(${out} "${definitions}" PARENT_SCOPE)
 endfunction()
 
-# flashwright_make_plan(PLAN_OUT WHO DIR [SYSTEM <name>] [PROCESSOR <name>] [CONFIG <file>...] [OPS ...] [DTYPES ...] [ISAS ...]
-#                       [ANY_MACHINE <bool>])
-# The plan of the kernels that the configuration has of these, by plan_kernels.cmake; DIR/kernel_registry.cpp is their table. WHO is
-# named if they cannot be had.
+# flashwright_make_plan(PLAN_OUT WHO DIR [SYSTEM <name>] [PROCESSOR <name>] [TARGET <name of Halide's>] [CONFIG <file>...] [OPS ...]
+#                       [DTYPES ...] [ISAS ...] [ANY_MACHINE <bool>] [LENIENT])
+# The plan of the kernels that the configuration has of these, by plan_kernels.cmake: KERNEL|ARGUMENTS each; DIR/kernel_registry.cpp is
+# their table. PLAN_OUT_FILES, PLAN_OUT_SKIPPED and PLAN_OUT_TARGETS: the files that are used, the instruction sets that are another
+# processor's, ISA|HALIDE_TARGET of all. WHO is named if there is no such plan. LENIENT: a file that cannot be used is a warning, and the
+# defaults serve.
 function(flashwright_make_plan plan_out who dir)
-    cmake_parse_arguments(PARSE_ARGV 3 ARG "" "SYSTEM;PROCESSOR;ANY_MACHINE" "CONFIG;OPS;DTYPES;ISAS")
+    cmake_parse_arguments(PARSE_ARGV 3 ARG "LENIENT" "SYSTEM;PROCESSOR;TARGET;ANY_MACHINE" "CONFIG;OPS;DTYPES;ISAS")
     set(script "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/plan_kernels.cmake")
+    cmake_path(GET CMAKE_CURRENT_FUNCTION_LIST_DIR PARENT_PATH source_dir)
     set(files "")
     foreach(file IN LISTS ARG_CONFIG)
         cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
         list(APPEND files "${file}")
     endforeach()
+    set(strict ON)
+    if(ARG_LENIENT)
+        set(strict OFF)
+    endif()
+    flashwright_generator_definitions(definitions)
+    set(plan_file "${dir}/plan.txt")
+    set(arguments processor=${ARG_PROCESSOR} system=${ARG_SYSTEM} target=${ARG_TARGET} any_machine=${ARG_ANY_MACHINE} strict=${strict}
+                  "source_dir=${PROJECT_SOURCE_DIR}")
+    foreach(axis OPS DTYPES ISAS)
+        foreach(value IN LISTS ARG_${axis})
+            list(APPEND arguments ${axis}=${value})
+        endforeach()
+    endforeach()
     execute_process(
-        COMMAND
-            "${CMAKE_COMMAND}" "-DFLASHWRIGHT_CONFIG=${files}" "-DFLASHWRIGHT_ONLY_OPS=${ARG_OPS}"
-            "-DFLASHWRIGHT_ONLY_DTYPES=${ARG_DTYPES}" "-DFLASHWRIGHT_ONLY_ISAS=${ARG_ISAS}"
-            "-DFLASHWRIGHT_ANY_MACHINE=${ARG_ANY_MACHINE}" "-DFLASHWRIGHT_PROCESSOR=${ARG_PROCESSOR}"
-            "-DSYSTEM_NAME=${ARG_SYSTEM}" "-DHALIDE_VERSION=${Halide_VERSION}" "-DPROJECT_SOURCE_DIR=${PROJECT_SOURCE_DIR}"
-            "-DREGISTRY=${dir}/kernel_registry.cpp" "-DPLAN=${dir}/plan.txt" -P "${script}"
+        COMMAND "${CMAKE_COMMAND}" "-DREGISTRY=${dir}/kernel_registry.cpp" "-DPLAN=${plan_file}" "-DCONFIG=${files}"
+                "-DARGUMENTS=${arguments}" ${definitions} "-DJSON_DIR=${nlohmann_json_DIR}" "-DPREFIX_PATH=${CMAKE_PREFIX_PATH}" -P
+                "${script}"
         RESULT_VARIABLE result ERROR_VARIABLE problem OUTPUT_QUIET
     )
     if(NOT result EQUAL 0)
-        string(REGEX REPLACE "\n.*" "" problem "${problem}")
+        string(REGEX REPLACE "\n+CMake Error at .*plan_kernels.*" "" problem "${problem}")
         message(FATAL_ERROR "${who}: ${problem}")
     endif()
-    file(STRINGS "${dir}/plan.txt" plan)
-    list(POP_FRONT plan files)
-    string(REPLACE "|" ";" files "${files}")
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files} "${script}")
-    set(${plan_out} "${plan}" PARENT_SCOPE)
+    file(STRINGS "${plan_file}" lines ENCODING UTF-8)
+    foreach(kind file skipped target kernel)
+        set(${kind}_lines "${lines}")
+        list(FILTER ${kind}_lines INCLUDE REGEX "^${kind}\\|")
+        list(TRANSFORM ${kind}_lines REPLACE "^${kind}\\|" "")
+    endforeach()
+    file(READ "${plan_file}.warnings" warnings)
+    if(warnings)
+        message(WARNING "${warnings}")
+    endif()
+    # Also files that cannot be used yet: they may be mended.
+    foreach(file IN LISTS files file_lines)
+        if(EXISTS "${file}")
+            set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+        endif()
+    endforeach()
+    flashwright_generator_sources(plan_sources plan "${source_dir}" CONFIGURE_DEPENDS)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${plan_sources} "${script}")
+    set(${plan_out} "${kernel_lines}" PARENT_SCOPE)
+    set(${plan_out}_FILES "${file_lines}" PARENT_SCOPE)
+    set(${plan_out}_SKIPPED "${skipped_lines}" PARENT_SCOPE)
+    set(${plan_out}_TARGETS "${target_lines}" PARENT_SCOPE)
 endfunction()
 
 # flashwright_add_kernel_steps(OBJECTS_OUT DIR PLAN...): one custom command for each KERNEL|ARGUMENTS, with its files in DIR.

@@ -1,28 +1,25 @@
 # The kernels of the configuration, and the registry of them.
 # Files go to FLASHWRIGHT_KERNEL_DIR. Results: FLASHWRIGHT_KERNEL_OBJECTS, FLASHWRIGHT_KERNEL_REGISTRY.
-set(HALIDE_VERSION ${Halide_VERSION})
-include(kernel_plan)
 include(kernel_steps)
 
-flashwright_read_configuration()
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CONFIGURATION_FILES})
-list(LENGTH KERNELS kernel_count)
-message(STATUS "Kernels: ${kernel_count} from ${CONFIGURATION_FILES}, cached in ${FLASHWRIGHT_KERNEL_CACHE}")
-if(SKIPPED_ISAS)
-    message(STATUS "Kernels: not for ${CMAKE_SYSTEM_PROCESSOR}, skipped: ${SKIPPED_ISAS}")
+set(config "")
+foreach(file IN LISTS FLASHWRIGHT_CONFIG)
+    cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" NORMALIZE)
+    list(APPEND config "${file}")
+endforeach()
+flashwright_make_plan(plan FLASHWRIGHT_CONFIG "${FLASHWRIGHT_KERNEL_DIR}" SYSTEM ${CMAKE_SYSTEM_NAME} PROCESSOR ${CMAKE_SYSTEM_PROCESSOR}
+                      CONFIG ${config} ANY_MACHINE ${FLASHWRIGHT_ANY_MACHINE} LENIENT)
+list(LENGTH plan kernel_count)
+message(STATUS "Kernels: ${kernel_count} from ${plan_FILES}, cached in ${FLASHWRIGHT_KERNEL_CACHE}")
+if(plan_SKIPPED)
+    message(STATUS "Kernels: not for ${CMAKE_SYSTEM_PROCESSOR}, skipped: ${plan_SKIPPED}")
 endif()
 
 set(FLASHWRIGHT_KERNEL_REGISTRY "${FLASHWRIGHT_KERNEL_DIR}/kernel_registry.cpp")
-flashwright_plan_kernels(plan ${CMAKE_SYSTEM_NAME})
 flashwright_add_kernel_steps(FLASHWRIGHT_KERNEL_OBJECTS "${FLASHWRIGHT_KERNEL_DIR}" ${plan})
-flashwright_write_registry("${FLASHWRIGHT_KERNEL_REGISTRY}")
 
 # The generator program beside the others, for the tuner.
-set(targets "")
-foreach(isa IN LISTS FLASHWRIGHT_ISAS)
-    flashwright_halide_target(target ${isa} linux)
-    list(APPEND targets "\"${isa}\": \"${target}\"")
-endforeach()
+list(TRANSFORM plan_TARGETS REPLACE "(.*)\\|(.*)" "\"\\1\": \"\\2\"" OUTPUT_VARIABLE targets)
 list(JOIN targets ", " targets)
 flashwright_generator_definitions(FLASHWRIGHT_GENERATOR_DEFINITIONS)
 flashwright_generator_sources(generator_sources cpu "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS)

@@ -1,17 +1,27 @@
-# cmake -P: writes REGISTRY, and PLAN: the files read, parted by |, then KERNEL|ARGUMENTS a line.
-#   FLASHWRIGHT_CONFIG, FLASHWRIGHT_ONLY_*, FLASHWRIGHT_PROCESSOR, FLASHWRIGHT_ANY_MACHINE   as in kernel_configuration.cmake
-#   SYSTEM_NAME, HALIDE_VERSION, PROJECT_SOURCE_DIR   CMAKE_SYSTEM_NAME; Halide's version; where relative paths begin
-# An error is one line on stderr. In a process of its own, it leaves no names behind in the project that asks.
+# cmake -P: writes REGISTRY and PLAN by the plan program (kernels/plan/main.cpp), which is built if need be.
+#   REGISTRY, PLAN   the files; PLAN.warnings is a third
+#   CONFIG           configurations, later ones override; none: the one that ships
+#   ARGUMENTS        further arguments of the program
+#   CACHE, HALIDE_VERSION, CXX, BUILD_SYSTEM, MAKE_PROGRAM, WERROR, JSON_DIR, PREFIX_PATH   as in generator_program.cmake
+# The program's error is one line on stderr, before what CMake says. In a process of its own, the script leaves no names behind in the
+# project.
 cmake_minimum_required(VERSION 3.28)
-set(FLASHWRIGHT_STRICT TRUE)
-if(NOT FLASHWRIGHT_CONFIG)
-    cmake_path(SET FLASHWRIGHT_CONFIG NORMALIZE "${CMAKE_CURRENT_LIST_DIR}/../configs/default.json")
+include("${CMAKE_CURRENT_LIST_DIR}/generator_program.cmake")
+set(defaults "${source_dir}/configs/default.json")
+if(NOT CONFIG)
+    set(CONFIG "${defaults}")
 endif()
-include("${CMAKE_CURRENT_LIST_DIR}/kernel_plan.cmake")
-flashwright_check_wanted()
-flashwright_read_configuration()
-flashwright_plan_kernels(plan "${SYSTEM_NAME}")
-flashwright_write_registry("${REGISTRY}")
-list(JOIN CONFIGURATION_FILES "|" files)
-list(JOIN plan "\n" plan)
-file(WRITE "${PLAN}" "${files}\n${plan}\n")
+list(TRANSFORM CONFIG PREPEND "config=")
+hash_sources(generator_hash cpu)
+hash_sources(plan_hash plan)
+file(MAKE_DIRECTORY "${CACHE}/bin")
+build_program(program plan ${plan_hash})
+execute_process(
+    COMMAND "${program}" "defaults=${defaults}" ${CONFIG} generator_hash=${generator_hash} "registry=${REGISTRY}" "plan=${PLAN}"
+            "warnings=${PLAN}.warnings" ${ARGUMENTS}
+    RESULT_VARIABLE result ERROR_VARIABLE problem
+)
+if(NOT result EQUAL 0)
+    message(NOTICE "${problem}")
+    message(FATAL_ERROR "flashwright_plan failed (${result})")
+endif()

@@ -1,5 +1,6 @@
 #include "algorithm/attention_gradient.h"
 #include "output_loads.h"
+#include "refuse_illegal_tiles.h"
 #include "riscv_vectors.h"
 #include "schedules/cpu_backward.h"
 #include "scratch_memory.h"
@@ -20,6 +21,7 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
     TypeParameters types;
     // Score terms besides scale and position: any of softcap, alibi, bias, mask, joined by '+'.
     GeneratorParam<std::string> terms{"terms", ""};
+    GeneratorParam<std::string> schedule_name{"schedule", "blocks"};
     GeneratorParam<int> width{"width", 32}, tile_q{"tile_q", 8}, tile_k{"tile_k", 8};
 
     Input<Buffer<void, 2>> q{"q"}, dout{"dout"}, k{"k"}, kt{"kt"}, vt{"vt"};
@@ -58,10 +60,12 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
     void generate() {
         const Type type = number_types().accumulation;
         const int lanes = natural_vector_size(type);
-        CpuSimdTiles tiles{};
+        CpuTiles tiles{};
+        tiles.block_q = tiles.block_k = 1;  // not compiled in
         tiles.width = width;
         tiles.tile_q = tile_q;
         tiles.tile_k = tile_k;
+        refuse_illegal_tiles(Op::backward, schedule_name, tiles, lanes);
         GradientInputs in;
         in.q = [&](const Expr &d, const Expr &i) { return loaded(q, d, i); };
         in.dout = [&](const Expr &c, const Expr &i) { return loaded(dout, c, i); };

@@ -1,5 +1,6 @@
 #include "algorithm/forward_attention.h"
 #include "algorithm/transpose.h"
+#include "refuse_illegal_tiles.h"
 #include "riscv_vectors.h"
 #include "schedules/cpu_decode.h"
 #include "schedules/cpu_rows.h"
@@ -19,8 +20,8 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
     TypeParameters types;
     // Score terms besides scale and position: any of softcap, alibi, bias, mask, joined by '+'.
     GeneratorParam<std::string> terms{"terms", ""};
-    // Any channel strides.
-    GeneratorParam<bool> generic{"generic", false};
+    // rows, decode, or generic: any channel strides.
+    GeneratorParam<std::string> schedule_name{"schedule", "rows"};
     GeneratorParam<int> block_q{"block_q", 32}, row_vectors{"row_vectors", 1}, tile_d{"tile_d", 16},
         tile_k{"tile_k", 16}, tile_v{"tile_v", 16};
 
@@ -53,10 +54,12 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
     void generate() {
         const Type type = number_types().accumulation;
         const int lanes = natural_vector_size(type);
-        const CpuSimdTiles tiles{block_q, 0, row_vectors, tile_d, tile_k, tile_v};
+        const CpuTiles tiles{block_q, tile_k, row_vectors, tile_d, tile_k, tile_v};  // block_k is not compiled in
+        refuse_illegal_tiles(Op::forward, schedule_name, tiles, lanes);
+        const bool is_decode = is_schedule("decode");
         Expr head_dim = q.dim(0).extent(), head_dim_v = v.dim(0).extent(), last_row = q.dim(1).extent() - 1;
-        const bool transpose_in_blocks = tile_d > 1 && !is_decode(tiles);
-        if (is_decode(tiles)) head_dim = head_dim / tile_d * tile_d;  // as it is: the runtime sees to it
+        const bool in_squares = tile_d > 1 && !is_decode;
+        if (is_decode) head_dim = head_dim / tile_d * tile_d;  // as it is: the runtime sees to it
 
         auto scaled_q = [&](const Expr &i, const Expr &d) {
             return loaded(q, d, min(i, last_row)) * cast(type, softmax_scale);
@@ -68,14 +71,16 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
             queries(row, channel) = scaled_q(row, channel);
         }
         ForwardAttention attention(
-            queries, [&](Expr key, Expr d) { return loaded(k, d, key); },
-            [&](Expr key, Expr d) { return loaded(v, d, key); }, head_dim, head_dim_v);
-        if (is_decode(tiles)) attention.partial_reductions = lanes;
-        const ScoreTerms full = chosen_terms("full", last_row);
-        if (any_masks_by_memory(full)) {
-            attention.add_blocks("full", {full_begin, full_block, select(nansafe == 0, full_count, 0)}, full, true);
-            attention.add_blocks("nansafe", {full_begin, full_block, select(nansafe == 0, 0, full_count)},
-                                 chosen_terms("nansafe", last_row));
+            queries, [&](Expr key, Expr d) { return k(d, key); }, [&](Expr key, Expr d) { return v(d, key); }, head_dim,
+            head_dim_v);
+        if (is_decode) attention.partials = lanes;
+        const ScoreTerms interior = chosen_terms("interior", last_row);
+        if (any_seen_from_memory(interior)) {
+            using Hidden = ForwardAttention::HiddenValues;
+            attention.add_blocks("interior", {interior_begin, interior_block, select(careful == 0, interior_count, 0)},
+                                 interior, Hidden::finite);
+            attention.add_blocks("careful", {interior_begin, interior_block, select(careful == 0, 0, interior_count)},
+                                 chosen_terms("careful", last_row));
         } else {
             attention.add_blocks("full", {full_begin, full_block, full_count}, full);
         }
@@ -100,7 +105,7 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
         schedule_output_cpu(lse, lanes);
 
         constrain_buffers();
-        if (is_decode(tiles)) {
+        if (is_decode) {
             schedule_decode_cpu(attention, tiles, lanes);
         } else {
             schedule_forward_cpu(attention, tiles, lanes);
@@ -117,15 +122,11 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
  private:
     Var row{"row"}, channel{"channel"};
 
-    NumberTypes number_types() const { return types.chosen(get_target()); }
+    bool is_schedule(const char *name) const { return std::string(schedule_name) == name; }
 
-    Expr loaded(const Input<Buffer<void, 2>> &buffer, const Expr &x, const Expr &y) const {
-        return from_storage(buffer(x, y), number_types());
-    }
-
-    // The terms of one code path.
-    ScoreTerms chosen_terms(const std::string &code_path, const Expr &last_row) {
-        const auto row_of = [=](const Expr &row) { return min(row, last_row); };
+    // The terms of one segment.
+    ScoreTerms chosen_terms(const std::string &segment, const Expr &last_row) {
+        const Type type = dtype;
         return named_terms(
             terms, term_arguments(term_numbers, term_matrices, number_types(), diagonal_offset, code_path, row_of));
     }
@@ -141,11 +142,9 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
             out.dim(n).set_min(0);
         }
         lse.dim(0).set_min(0);
-        for (auto &matrix : term_matrices.inputs) {
-            matrix.dim(0).set_min(0).set_stride(Expr());
-            matrix.dim(1).set_min(0);
-        }
-        if (generic) {
+        bias.dim(0).set_stride(Expr());
+        mask.dim(0).set_stride(Expr());
+        if (is_schedule("generic")) {
             q.dim(0).set_stride(Expr());
             k.dim(0).set_stride(Expr());
             v.dim(0).set_stride(Expr());

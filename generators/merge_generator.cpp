@@ -1,5 +1,6 @@
 #include "algorithm/online_softmax.h"
 #include "algorithm/scalar_math.h"
+#include "refuse_illegal_tiles.h"
 #include "riscv_vectors.h"
 #include "schedules/cpu_rows.h"
 #include "scratch_memory.h"
@@ -15,7 +16,8 @@ using namespace Halide;
 // and whose sum is 1. A side with lse = -infinity is ignored.
 class MergeGenerator : public Generator<MergeGenerator> {
  public:
-    TypeParameters types;
+    GeneratorParam<Type> dtype{"dtype", Float(32)};
+    GeneratorParam<std::string> schedule_name{"schedule", "rows"};
     GeneratorParam<int> block_q{"block_q", 16};
 
     Input<Buffer<void, 2>> out_a{"out_a"};
@@ -37,6 +39,9 @@ class MergeGenerator : public Generator<MergeGenerator> {
     }
 
     void generate() {
+        const int lanes = natural_vector_size(dtype);
+        const CpuTiles tiles{block_q, 0, 1, 1, 1, 1};
+        refuse_illegal_tiles(Op::merge, schedule_name, tiles, lanes);
         Var row("row"), channel("channel");
         Expr head_dim_v = out_a.dim(0).extent(), at = min(row, lse_a.dim(0).extent() - 1);
         OnlineSoftmax state(row, head_dim_v,
@@ -55,8 +60,7 @@ class MergeGenerator : public Generator<MergeGenerator> {
         for (OutputImageParam p : std::vector<OutputImageParam>{lse_a, lse_b, lse}) {
             p.dim(0).set_min(0).set_stride(Expr());
         }
-        const int lanes = natural_vector_size(number_types().accumulation);
-        schedule_state_cpu(state, {block_q, 0, 1, 1, 1, 1}, lanes);
+        schedule_state_cpu(state, tiles, lanes);
         schedule_output_cpu(out, lanes);
         schedule_output_cpu(lse, lanes);
     }

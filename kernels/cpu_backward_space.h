@@ -1,10 +1,10 @@
-// The tiles of the gradient's schedule (cpu_gradient.h) that the tuner tries.
+// The tiles of the backward schedule (schedules/cpu_backward.h) that the tuner tries.
 #pragma once
 
 #include "tile_space.h"
 
 namespace flashwright {
 
-const TileSpace &gradient_space();
+const TileSpace &backward_blocks_space();
 
 }  // namespace flashwright

@@ -1,10 +1,10 @@
-// The tiles of the forward schedule (cpu_simd.h) that the tuner tries.
+// The tiles of the forward schedule `rows` (schedules/cpu_rows.h) that the tuner tries.
 #pragma once
 
 #include "tile_space.h"
 
 namespace flashwright {
 
-const TileSpace &forward_space();
+const TileSpace &forward_rows_space();
 
 }  // namespace flashwright

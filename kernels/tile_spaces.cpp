@@ -6,15 +6,32 @@
 #include <stdexcept>
 
 namespace flashwright {
+namespace {
+
+const std::vector<const TileSpace *> &spaces() {
+    static const std::vector<const TileSpace *> all = {&forward_rows_space(), &backward_blocks_space()};
+    return all;
+}
+
+}  // namespace
 
 const std::vector<std::string> &tunable_ops() {
-    static const std::vector<std::string> ops = {"forward", "backward"};
+    static const std::vector<std::string> ops = [] {
+        std::vector<std::string> names;
+        for (const TileSpace *space : spaces()) names.emplace_back(op_name(space->schedule->op));
+        return names;
+    }();
     return ops;
 }
 
+const TileSpace *find_tile_space(const std::string &op, const std::string &schedule) {
+    const TileSpace *space = find_tile_space(op);
+    return space != nullptr && schedule == space->schedule->name() ? space : nullptr;
+}
+
 const TileSpace *find_tile_space(const std::string &op) {
-    if (op == "forward") return &forward_space();
-    if (op == "backward") return &gradient_space();
+    for (const TileSpace *space : spaces())
+        if (op == op_name(space->schedule->op)) return space;
     return nullptr;
 }
 

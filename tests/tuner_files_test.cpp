@@ -1,4 +1,5 @@
 // Journal and winners: cut anywhere, of another machine, of two writers.
+#include "kernels/json_text.h"
 #include "measure/hardware.h"
 #include "support/text.h"
 #include "tuner/records/journal.h"
@@ -53,7 +54,7 @@ TunedKernel tuned(std::int64_t length, bool win, int block_q = 64) {
     row.interval = {0.89, 0.91};
     row.pairs = 40;
     kernel.rows = {row};
-    kernel.tiles = {win ? CpuSimdTiles{block_q, 128, 1, 8, 8, 8} : kernel.family.default_tiles};
+    kernel.tiles = {win ? CpuTiles{block_q, 128, 1, 8, 8, 8} : kernel.family.default_tiles};
     return kernel;
 }
 
@@ -142,52 +143,70 @@ TEST(TunerText, IsCutAtACharacter) {
     EXPECT_EQ(cut_text("ab\u00e9", 4), "ab\u00e9");
 }
 
-TEST_F(TunerFiles, WinnersCutAtEveryByteAreNamed) {
+// Whether reading the file fails with one line that names it.
+bool cannot_be_read(const std::string &path, const GeneratorProgram &generator) {
+    try {
+        std::string foreign;
+        read_winners(path, generator, &foreign);
+    } catch (const ConfigurationError &error) {
+        const std::string problem = error.what();
+        EXPECT_EQ(problem.rfind(path + ":", 0), 0U) << problem;
+        EXPECT_EQ(problem.find('\n'), std::string::npos) << problem;
+        return true;
+    }
+    return false;
+}
+
+TEST_F(TunerFiles, WinnersCutAtEveryByteAreNamedAndKept) {
     std::string warning;
     write_winners(path("w.json"), winners(512, true, generator), generator, &warning);
     EXPECT_EQ(warning, "");
     const std::string whole = read(path("w.json"));
-    std::string problem;
-    EXPECT_FALSE(read_winners(path("w.json"), generator, &problem).is_null()) << problem;
+    EXPECT_FALSE(cannot_be_read(path("w.json"), generator));
     for (std::size_t bytes = 0; bytes + 2 < whole.size(); ++bytes) {
         write(path("w.json"), whole.substr(0, bytes));
-        EXPECT_TRUE(read_winners(path("w.json"), generator, &problem).is_null()) << bytes;
-        EXPECT_NE(problem.find("w.json"), std::string::npos);
-        EXPECT_EQ(problem.find('\n'), std::string::npos);
+        EXPECT_TRUE(cannot_be_read(path("w.json"), generator)) << bytes;
     }
-    write_winners(path("w.json"), winners(512, true, generator), generator, &warning);
-    EXPECT_NE(warning, "");
-    EXPECT_EQ(read(path("w.json")), whole);
+    EXPECT_THROW(write_winners(path("w.json"), winners(512, true, generator), generator, &warning), ConfigurationError);
+    EXPECT_EQ(read(path("w.json")), whole.substr(0, whole.size() - 3));
 }
 
-TEST_F(TunerFiles, StrangeWinnersAreNamed) {
+TEST_F(TunerFiles, WinnersOfAnotherMachineOrGeneratorAreReplaced) {
     const ordered_json good = winners(512, true, generator);
     const std::function<void(ordered_json &)> spoils[] = {
-        [](ordered_json &w) { w["schema_version"] = 2; },
-        [](ordered_json &w) { w["kernels"] = 5; },
         [](ordered_json &w) { w["machine"]["exact"] = "another"; },
         [](ordered_json &w) { w["toolchain"]["generator_hash"] = "another"; },
-        [](ordered_json &w) { w.erase("machine"); },
     };
     for (const auto &spoil : spoils) {
         ordered_json spoilt = good;
         spoil(spoilt);
         write(path("w.json"), spoilt.dump());
-        std::string problem;
-        EXPECT_TRUE(read_winners(path("w.json"), generator, &problem).is_null()) << spoilt.dump();
-        EXPECT_NE(problem, "");
+        std::string foreign, warning;
+        EXPECT_TRUE(read_winners(path("w.json"), generator, &foreign).is_null()) << spoilt.dump();
+        EXPECT_NE(foreign, "");
+        write_winners(path("w.json"), good, generator, &warning);
+        EXPECT_NE(warning.find("replaced"), std::string::npos) << warning;
     }
 }
 
-// What the build would refuse is not merged.
-TEST_F(TunerFiles, StrangeEntriesAndRowsAreLeftOut) {
+// What the build would refuse is an error, and the file stays as it is.
+TEST_F(TunerFiles, StrangeWinnersAreNamedAndKept) {
     const ordered_json good = winners(512, true, generator);
     const std::function<void(ordered_json &)> spoils[] = {
+        [](ordered_json &w) { w["schema_version"] = 3; },
+        [](ordered_json &w) { w["kernels"] = 5; },
+        [](ordered_json &w) { w.erase("machine"); },
+        [](ordered_json &w) { w["notes"] = "of mine"; },
+    };
+    const std::function<void(ordered_json &)> entry_spoils[] = {
         [](ordered_json &k) { k["op"] = "sideward"; },
         [](ordered_json &k) { k["isa"] = "mmx"; },
         [](ordered_json &k) { k["isa"] = 7; },
         [](ordered_json &k) { k["terms"] = {"bias"}; },
+        [](ordered_json &k) { k["default"] = "none"; },
         [](ordered_json &k) { k["variants"][1]["id"] = "Q 1"; },
+        [](ordered_json &k) { k["variants"][1].erase("schedule"); },
+        [](ordered_json &k) { k["variants"][1]["schedule"] = "columns"; },
         [](ordered_json &k) { k["variants"][1]["tiles"]["block_q"] = 1 << 20; },
         [](ordered_json &k) { k["variants"][1]["tiles"]["tile_k"] = "many"; },
         [](ordered_json &k) { k["variants"][1]["tiles"]["tile_k"] = 8.5; },
@@ -198,26 +217,20 @@ TEST_F(TunerFiles, StrangeEntriesAndRowsAreLeftOut) {
         [](ordered_json &k) { k["table"][0]["variant"] = "none"; },
         [](ordered_json &k) { k["table"][0]["ratio"] = 0; },
         [](ordered_json &k) { k["table"][0].erase("ratio"); },
+        [](ordered_json &k) { k["table"].push_back(k["table"][0]); },
     };
-    for (const auto &spoil : spoils) {
-        ordered_json spoilt = good;
-        spoil(spoilt["kernels"][0]);
-        SCOPED_TRACE(spoilt["kernels"][0].dump());
-        write(path("w.json"), spoilt.dump());
+    std::vector<ordered_json> files;
+    for (const auto &spoil : spoils) spoil(files.emplace_back(good));
+    for (const auto &spoil : entry_spoils) spoil(files.emplace_back(good)["kernels"][0]);
+    for (const ordered_json &file : files) {
+        SCOPED_TRACE(file.dump());
+        write(path("w.json"), file.dump());
+        EXPECT_TRUE(cannot_be_read(path("w.json"), generator));
         std::string warning;
-        write_winners(path("w.json"), winners(1024, false, generator), generator, &warning);
-        EXPECT_NE(warning.find("left out"), std::string::npos) << warning;
-        const ordered_json merged = ordered_json::parse(read(path("w.json")));
-        for (const auto &kernel : merged["kernels"]) {
-            for (const auto &row : kernel["table"]) EXPECT_EQ(row["shape"]["seqlen_q"], 1024);
-        }
+        EXPECT_THROW(write_winners(path("w.json"), winners(1024, false, generator), generator, &warning),
+                     ConfigurationError);
+        EXPECT_EQ(read(path("w.json")), file.dump());
     }
-    ordered_json doubled = good;
-    doubled["kernels"][0]["table"].push_back(doubled["kernels"][0]["table"][0]);
-    write(path("w.json"), doubled.dump());
-    std::string problem;
-    EXPECT_EQ(read_winners(path("w.json"), generator, &problem)["kernels"][0]["table"].size(), 1U);
-    EXPECT_NE(problem.find("second row"), std::string::npos) << problem;
 }
 
 TEST_F(TunerFiles, HandWrittenWinnersAreTaken) {

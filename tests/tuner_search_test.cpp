@@ -17,7 +17,7 @@
 namespace flashwright::test {
 namespace {
 
-CpuSimdMachine machine_like_zen5() { return cpu_simd_machine("avx512", 4, 48 << 10, 1 << 20); }
+CpuSearchContext machine_like_zen5() { return cpu_search_context("avx512", 4, 48 << 10, 1 << 20); }
 
 // f(space, machine) for every op, ISA and element.
 template <typename F>
@@ -26,41 +26,41 @@ void with_every_space(F f) {
         for (const char *isa : {"baseline", "sse41", "avx2", "avx512", "neon"}) {
             for (const int element : {4, 8}) {
                 SCOPED_TRACE(op + " " + isa + " " + std::to_string(element));
-                f(tile_space_of(op), cpu_simd_machine(isa, element, 32 << 10, 512 << 10));
+                f(tile_space_of(op), cpu_search_context(isa, element, 32 << 10, 512 << 10));
             }
         }
     }
 }
 
 TEST(TunerSpace, IsNeitherEmptyNorRepeatsItself) {
-    with_every_space([](const TileSpace &space, const CpuSimdMachine &machine) {
+    with_every_space([](const TileSpace &space, const CpuSearchContext &machine) {
         std::set<std::vector<int>> points;
-        for (const CpuSimdTiles &tiles : space.choices(machine, {})) {
+        for (const CpuTiles &tiles : space.choices(machine)) {
             EXPECT_TRUE(points.insert(space.point_of(tiles)).second);
             EXPECT_EQ(space.point_of(space.tiles_of(space.point_of(tiles))), space.point_of(tiles));
             EXPECT_LE(std::int64_t{2} * tiles.block_q * tiles.block_k * machine.element_size, machine.l2 / 2);
         }
         EXPECT_GT(points.size(), 100U);
-        const std::vector<CpuSimdTiles> starts = space.starts(machine);
+        const std::vector<CpuTiles> starts = space.starts(machine);
         EXPECT_FALSE(starts.empty());
-        for (const CpuSimdTiles &start : starts) EXPECT_TRUE(space.broken_rule(start, machine, {}).empty());
+        for (const CpuTiles &start : starts) EXPECT_TRUE(space.worth_searching(start, machine));
     });
-    EXPECT_THROW(cpu_simd_machine("mmx", 4, 1, 1), std::invalid_argument);
+    EXPECT_THROW(cpu_search_context("mmx", 4, 1, 1), std::invalid_argument);
     EXPECT_THROW(tile_space_of("merge"), std::invalid_argument);
 }
 
 TEST(TunerSpace, ForwardTilesFitTheRegisters) {
-    for (const CpuSimdTiles &tiles : forward_space().choices(machine_like_zen5(), {})) {
+    for (const CpuTiles &tiles : forward_rows_space().choices(machine_like_zen5())) {
         EXPECT_EQ(tiles.block_q % (16 * tiles.row_vectors), 0);
         EXPECT_LE(tiles.row_vectors * (std::max(tiles.tile_k, tiles.tile_v) + 1), 32);
     }
 }
 
-// What the build and the runtime expect of a gradient's tiles: cmake/kernel_configuration.cmake, gradient_state.cpp.
+// What the build and the runtime expect of backward's tiles: kernels/cpu_schedules.cpp, backward_state.cpp.
 TEST(TunerSpace, GradientTilesAreWholeAndFitTheRegisters) {
-    with_every_space([](const TileSpace &space, const CpuSimdMachine &machine) {
-        if (&space != &gradient_space()) return;
-        for (const CpuSimdTiles &tiles : space.choices(machine, {})) {
+    with_every_space([](const TileSpace &space, const CpuSearchContext &machine) {
+        if (&space != &backward_blocks_space()) return;
+        for (const CpuTiles &tiles : space.choices(machine)) {
             EXPECT_EQ(tiles.width % machine.lanes, 0);
             EXPECT_EQ(tiles.width % tiles.tile_k, 0);
             EXPECT_EQ(tiles.block_q % tiles.tile_q, 0);
@@ -69,10 +69,10 @@ TEST(TunerSpace, GradientTilesAreWholeAndFitTheRegisters) {
             EXPECT_LE(tiles.width / machine.lanes * (std::max(tiles.tile_q, tiles.tile_k) + 1), machine.registers);
         }
     });
-    const CpuSimdMachine avx2 = cpu_simd_machine("avx2", 4, 32 << 10, 512 << 10);
+    const CpuSearchContext avx2 = cpu_search_context("avx2", 4, 32 << 10, 512 << 10);
     const auto broken = [&](int block_q, int block_k, int tile_k, int width, int tile_q) {
-        return gradient_space().broken_rule(gradient_space().tiles_of({block_q, block_k, tile_k, width, tile_q}), avx2,
-                                            {});
+        return backward_blocks_space().why_not_searched(
+            backward_blocks_space().tiles_of({block_q, block_k, tile_k, width, tile_q}), avx2);
     };
     EXPECT_EQ(broken(60, 128, 4, 16, 6), "");
     EXPECT_NE(broken(64, 128, 4, 16, 6).find("block_q"), std::string::npos);
@@ -82,11 +82,12 @@ TEST(TunerSpace, GradientTilesAreWholeAndFitTheRegisters) {
     EXPECT_NE(broken(48, 128, 4, 16, 12).find("registers"), std::string::npos);
     EXPECT_NE(broken(64, 128, 2, 8, 4).find("latency"), std::string::npos);
     EXPECT_NE(broken(480, 512, 4, 16, 6).find("L2"), std::string::npos);
-    EXPECT_NE(broken(60, 128, 4, 16, 0).find("tile_q is at least 1"), std::string::npos);
+    EXPECT_NE(broken(60, 128, 4, 16, 0).find("tile_q: expected at least 1"), std::string::npos);
 }
 
 TEST(TunerSpace, SmallShapesNarrowIt) {
-    for (const CpuSimdTiles &tiles : forward_space().choices(machine_like_zen5(), {12, 8, 8})) {
+    for (const CpuTiles &tiles :
+         forward_rows_space().choices(cpu_search_context("avx512", 4, 48 << 10, 1 << 20, {12, 8, 8}))) {
         EXPECT_LE(tiles.tile_k, 12);
         EXPECT_LE(tiles.tile_d, 8);
         EXPECT_LE(tiles.tile_v, 8);
@@ -110,16 +111,17 @@ TEST(TunerSpace, NamesAreThoseOfTheKernels) {
 // Also of what ships: a default is never outside of the rules that it is measured by.
 TEST(TunerSpace, DefaultsKeepTheRules) {
     for (const KernelFamily &family : kernel_families({}, {}, {})) {
-        EXPECT_EQ(family.space().broken_rule(family.default_tiles, family.machine(), {}), "") << family.name();
+        EXPECT_EQ(family.space().why_not_searched(family.default_tiles, family.machine()), "") << family.name();
     }
 }
 
 TEST(TunerSpace, DefaultIsAPointAndOnlyRestricts) {
-    const CpuSimdTiles odd = {48, 77, 1, 16, 16, 16};
-    const SearchSpace space = search_space(forward_space(), machine_like_zen5(), {}, odd, {{"block_k", {64, 128}}});
-    EXPECT_LT(space.find(forward_space().point_of(odd)), space.size());
+    const CpuTiles odd = {48, 77, 1, 16, 16, 16};
+    const SearchSpace space =
+        search_space(forward_rows_space(), machine_like_zen5(), {}, odd, {{"block_k", {64, 128}}});
+    EXPECT_LT(space.find(forward_rows_space().point_of(odd)), space.size());
     for (std::size_t i = 0; i < space.size(); ++i) {
-        const int block_k = forward_space().tiles_of(space.point(i)).block_k;
+        const int block_k = forward_rows_space().tiles_of(space.point(i)).block_k;
         EXPECT_TRUE(block_k == 64 || block_k == 128 || block_k == 77);
     }
 }
@@ -136,10 +138,10 @@ TEST(TunerSpace, PointsThatDifferAtRunTimeAreOneObject) {
 class TunerStrategy : public ::testing::TestWithParam<std::string> {
  protected:
     SearchSpace space =
-        search_space(forward_space(), machine_like_zen5(), {}, {32, 256, 2, 16, 8, 8}, {{"tile_d", {16}}});
+        search_space(forward_rows_space(), machine_like_zen5(), {}, {32, 256, 2, 16, 8, 8}, {{"tile_d", {16}}});
 
     std::vector<double> ratio(std::size_t point) const {
-        const CpuSimdTiles t = forward_space().tiles_of(space.point(point));
+        const CpuTiles t = forward_rows_space().tiles_of(space.point(point));
         if (t.tile_k == 14 && t.block_q == 64) return {};
         const auto far = [](double a, double b) { return std::pow(std::log(a / b), 2); };
         return {0.8 + 0.1 * far(t.block_q, 64) + 0.05 * far(t.block_k, 128) + 0.1 * far(t.tile_k, 12) +

@@ -75,14 +75,14 @@ void check_only(const TuneOptions &options, const std::vector<KernelFamily> &fam
     }
 }
 
-nlohmann::ordered_json warm_start(const TuneOptions &options, const TuneListener &listener) {
-    if (!options.warm_start.empty()) {
-        std::string problem;
-        const nlohmann::ordered_json winners = read_winners_of_any_machine(options.warm_start, &problem);
-        if (!problem.empty()) listener.warning(problem + "; the search starts without it");
-        if (!winners.is_null()) return winners;
-    }
+nlohmann::ordered_json warm_start(const TuneOptions &options) {
+    if (!options.warm_start.empty()) return read_winners_of_any_machine(options.warm_start);
     return {{"kernels", nlohmann::ordered_json::array()}};
+}
+
+// A winners file that cannot be read would not be written to, so the search would be for nothing.
+void check_output(const std::string &path) {
+    if (std::filesystem::exists(path)) read_winners_of_any_machine(path);
 }
 
 // Writes the rows that were measured, of the kernels that were tuned to the end.
@@ -111,7 +111,7 @@ std::string why_nothing_ships(const TuneOutcome &outcome, const TuneOptions &opt
 void tune_kernels(TuneOutcome &outcome, const TuneOptions &options, const std::vector<KernelFamily> &families,
                   CandidateBuilder &builder, Journal &journal, const TuneListener &listener,
                   const StopRequested &stop_requested, double start) {
-    const nlohmann::ordered_json warm = warm_start(options, listener);
+    const nlohmann::ordered_json warm = warm_start(options);
     for (std::size_t i = 0; i < families.size() && !stop_requested(); ++i) {
         const double left = std::max(0.0, options.budget_seconds - (wall_seconds() - start));
         try {
@@ -136,6 +136,7 @@ TuneOutcome tune(const TuneOptions &options, const TuneListener &listener, const
     check_shapes(options.shapes, families);
     check_only(options, families);
     check_places({options.output, outcome.results_path});
+    check_output(options.output);
     const GeneratorProgram generator = find_generator();
     const int jobs = options.jobs > 0 ? options.jobs : hardware().cores;
     CandidateBuilder builder(generator, options.build_cache.empty() ? default_build_cache() : options.build_cache, jobs,

@@ -86,10 +86,9 @@ std::optional<VerifiedRow> verify_row(const KernelFamily &family, const ordered_
 std::vector<VerifiedRow> verify_winners(const std::string &path, const TuneOptions &options,
                                         const TuneListener &listener, const StopRequested &stop_requested) {
     const GeneratorProgram generator = find_generator();
-    std::string problem;
-    const ordered_json winners = read_winners(path, generator, &problem);
-    if (winners.is_null()) throw std::runtime_error(problem);
-    if (!problem.empty()) listener.warning(problem);
+    std::string foreign;
+    const ordered_json winners = read_winners(path, generator, &foreign);
+    if (winners.is_null()) throw std::runtime_error(foreign);
     CandidateBuilder builder(generator, options.build_cache.empty() ? default_build_cache() : options.build_cache,
                              options.jobs > 0 ? options.jobs : hardware().cores,
                              {options.compile_seconds, kBuildMemory});

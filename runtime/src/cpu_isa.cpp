@@ -1,7 +1,9 @@
 #include "cpu_isa.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #elif defined(__riscv)
@@ -9,57 +11,26 @@
 #endif
 
 #include "kernel_abi.h"
+#include "kernels/isa.h"
 #include "status.h"
 
 namespace flashwright {
 namespace {
 
-struct Feature {
-    const char *name;
-    int since;  // index of the first ISA that needs it
-    bool present;
-};
-
-struct IsaTable {
-    static constexpr int kMaxIsas = 8;
-    int count = 0;
-    Isa isas[kMaxIsas] = {};
-    char names[64] = "";
-
-    void add(const char *name, const char *description) {
-        if (count == kMaxIsas) return;
-        isas[count].name = name;
-        isas[count].description = description;
-        append(names, sizeof names, "%s%s", count == 0 ? "" : ", ", name);
-        ++count;
-    }
-
-    template <size_t N>
-    void require(const Feature (&features)[N]) {
-        for (int i = 0; i < count; ++i) {
-            for (const Feature &feature : features) {
-                if (feature.since > i) continue;
-                add_name(isas[i].features, feature.name);
-                if (!feature.present) add_name(isas[i].missing, feature.name);
-            }
-            isas[i].usable = isas[i].missing[0] == '\0';
-        }
-    }
-
- private:
-    static void add_name(char (&list)[160], const char *name) {
-        append(list, sizeof list, "%s%s", list[0] == '\0' ? "" : ",", name);
-    }
-};
-
 #if defined(__x86_64__)
+constexpr std::string_view kProcessor = "x86_64";
+
 // A bit of register ECX, for the two features that not every compiler's CPU model knows. Neither has registers of its
 // own.
 bool has_bit(unsigned leaf, unsigned bit) {
     unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
     return __get_cpuid(leaf, &eax, &ebx, &ecx, &edx) != 0 && ((ecx >> bit) & 1U) != 0;
 }
+#elif defined(__aarch64__)
+constexpr std::string_view kProcessor = "aarch64";
 #elif defined(__riscv)
+constexpr std::string_view kProcessor = "riscv64";
+
 // A build for processors with vectors needs no answer from the system, which older kernels do not give.
 bool has_vectors() {
 #if defined(__riscv_v)
@@ -76,51 +47,89 @@ unsigned long vector_bits() {
     asm volatile("csrr %0, %1" : "=r"(bytes) : "i"(kBytesOfARegister));
     return bytes * 8;
 }
+#elif defined(__wasm__)
+constexpr std::string_view kProcessor = "wasm32";
+#else
+#error "expected a processor that kernels/isa.h names"
 #endif
 
-IsaTable detect() {
-    IsaTable table;
-#if defined(__aarch64__)
-    table.add("neon", "Advanced SIMD, 128-bit vectors; any CPU of this architecture");
-#elif defined(__riscv)
-    table.add("rvv", "the vector extension, 256-bit vectors");
-#elif defined(__wasm__)
-    table.add("simd128", "128-bit vectors; any engine that loads this module");
-#else
-    table.add("baseline", "any CPU of this architecture");
-#endif
-    table.isas[0].usable = true;
+// How each feature that kernels/isa.h names is detected. The compiler's CPU model answers for most of them; it asks
+// XGETBV too whether the operating system saves the wide registers.
+struct Feature {
+    std::string_view name;
+    bool (*present)();
+};
+constexpr Feature kFeatures[] = {
 #if defined(__x86_64__)
-    enum { kSse41 = 1, kAvx2, kAvx512 };
-    table.add("sse41", "SSE4.1, 128-bit vectors");
-    table.add("avx2", "AVX2 with FMA, 256-bit vectors");
-    table.add("avx512", "AVX-512 F, CD, BW, DQ, VL, 512-bit vectors");
-    // The compiler's CPU model answers; it asks XGETBV too whether the operating system saves the wide registers.
-    // Listed is all that code generation may use for the target, not only the feature that names it.
-    __builtin_cpu_init();
-    const Feature features[] = {
-        {"ssse3", kSse41, __builtin_cpu_supports("ssse3") != 0},
-        {"sse4.1", kSse41, __builtin_cpu_supports("sse4.1") != 0},
-        {"popcnt", kAvx2, __builtin_cpu_supports("popcnt") != 0},
-        {"lzcnt", kAvx2, has_bit(0x80000001, 5)},
-        {"bmi", kAvx2, __builtin_cpu_supports("bmi") != 0},
-        {"bmi2", kAvx2, __builtin_cpu_supports("bmi2") != 0},
-        {"avx", kAvx2, __builtin_cpu_supports("avx") != 0},
-        {"avx2", kAvx2, __builtin_cpu_supports("avx2") != 0},
-        {"f16c", kAvx2, has_bit(1, 29)},
-        {"fma", kAvx2, __builtin_cpu_supports("fma") != 0},
-        {"avx512f", kAvx512, __builtin_cpu_supports("avx512f") != 0},
-        {"avx512cd", kAvx512, __builtin_cpu_supports("avx512cd") != 0},
-        {"avx512bw", kAvx512, __builtin_cpu_supports("avx512bw") != 0},
-        {"avx512dq", kAvx512, __builtin_cpu_supports("avx512dq") != 0},
-        {"avx512vl", kAvx512, __builtin_cpu_supports("avx512vl") != 0},
-    };
-    table.require(features);
+#define FLASHWRIGHT_CPU_FEATURE(name)                          \
+    {                                                          \
+        name, [] { return __builtin_cpu_supports(name) != 0; } \
+    }
+    FLASHWRIGHT_CPU_FEATURE("ssse3"),
+    FLASHWRIGHT_CPU_FEATURE("sse4.1"),
+    FLASHWRIGHT_CPU_FEATURE("popcnt"),
+    {"lzcnt", [] { return has_bit(0x80000001, 5); }},
+    FLASHWRIGHT_CPU_FEATURE("bmi"),
+    FLASHWRIGHT_CPU_FEATURE("bmi2"),
+    FLASHWRIGHT_CPU_FEATURE("avx"),
+    FLASHWRIGHT_CPU_FEATURE("avx2"),
+    {"f16c", [] { return has_bit(1, 29); }},
+    FLASHWRIGHT_CPU_FEATURE("fma"),
+    FLASHWRIGHT_CPU_FEATURE("avx512f"),
+    FLASHWRIGHT_CPU_FEATURE("avx512cd"),
+    FLASHWRIGHT_CPU_FEATURE("avx512bw"),
+    FLASHWRIGHT_CPU_FEATURE("avx512dq"),
+    FLASHWRIGHT_CPU_FEATURE("avx512vl"),
+#undef FLASHWRIGHT_CPU_FEATURE
 #elif defined(__riscv)
-    const bool vectors = has_vectors();
-    const Feature features[] = {{"v", 0, vectors}, {"vlen=256", 0, vectors && vector_bits() == 256}};
-    table.require(features);
+    {"v", has_vectors},
+    {"vlen=256", [] { return has_vectors() && vector_bits() == 256; }},
 #endif
+    {"", nullptr}};
+
+// A feature without a row above is one that no CPU has.
+bool has_feature(std::string_view name) {
+    for (const Feature &feature : kFeatures)
+        if (feature.name == name && feature.present != nullptr) return feature.present();
+    return false;
+}
+
+struct IsaTable {
+    static constexpr int kMaxIsas = sizeof(kIsas) / sizeof(*kIsas);
+    int count = 0;
+    DetectedIsa isas[kMaxIsas] = {};
+    char names[64] = "";
+
+    // The ISAs of one processor come in their order, so each one starts from what the one before it needs.
+    void add(const Isa &isa) {
+        DetectedIsa &detected = isas[count];
+        if (count > 0) detected = isas[count - 1];
+        detected.name = isa.name;
+        detected.description = isa.description;
+        for (std::string_view rest = isa.cpu_features; !rest.empty();) {
+            const std::string_view feature = rest.substr(0, rest.find(','));
+            rest.remove_prefix(std::min(feature.size() + 1, rest.size()));
+            add_name(detected.features, feature);
+            if (!has_feature(feature)) add_name(detected.missing, feature);
+        }
+        detected.usable = detected.missing[0] == '\0';
+        append(names, sizeof names, "%s%s", count == 0 ? "" : ", ", isa.name);
+        ++count;
+    }
+
+ private:
+    static void add_name(char (&list)[160], std::string_view name) {
+        append(list, sizeof list, "%s%.*s", list[0] == '\0' ? "" : ",", static_cast<int>(name.size()), name.data());
+    }
+};
+
+IsaTable detect() {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+#endif
+    IsaTable table;
+    for (const Isa &isa : kIsas)
+        if (isa.processor == kProcessor) table.add(isa);
     return table;
 }
 
@@ -142,7 +151,7 @@ IsaChoice choose_default() {
     int cap = isa_count() - 1;
     const char *name = std::getenv("FLASHWRIGHT_ISA");
     if (name != nullptr && name[0] != '\0') {
-        cap = find_isa(name);
+        cap = find_isa_index(name);
         if (cap < 0) {
             choice.status =
                 make_status(FLASHWRIGHT_INVALID_ARGUMENT,
@@ -164,10 +173,10 @@ IsaChoice choose_default() {
 }  // namespace
 
 int isa_count() { return table().count; }
-const Isa &isa(int index) { return table().isas[index]; }
+const DetectedIsa &isa(int index) { return table().isas[index]; }
 const char *isa_names() { return table().names; }
 
-int find_isa(const char *name) {
+int find_isa_index(const char *name) {
     for (int i = 0; i < isa_count(); ++i) {
         if (std::strcmp(isa(i).name, name) == 0) return i;
     }
@@ -180,7 +189,7 @@ const IsaChoice &default_isa() {
 }
 
 flashwright_status require_isa(const char *name, int *index) {
-    const int found = find_isa(name);
+    const int found = find_isa_index(name);
     if (found < 0) {
         return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "isa: expected one of %s, got '%s'", isa_names(), name);
     }

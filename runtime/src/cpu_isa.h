@@ -1,25 +1,23 @@
-// The instruction sets kernels are built for, and which of them this CPU can run.
+// The instruction sets of this processor (kernels/isa.h), and which of them this CPU can run.
 #pragma once
 
 #include "flashwright/flashwright.h"
 
-#include <cstddef>
-
 namespace flashwright {
 
-struct Isa {
+struct DetectedIsa {
     const char *name, *description;
-    char features[160];  // separated by commas; an ISA has all of the ISAs before it
+    char features[160];  // that it needs, separated by commas; an ISA has all of the ISAs before it
     char missing[160];   // those of them that this CPU or operating system lacks
     bool usable;
 };
 
 // Worst first. Detected once.
 int isa_count();
-const Isa &isa(int index);
+const DetectedIsa &isa(int index);
 
 // -1: no such name.
-int find_isa(const char *name);
+int find_isa_index(const char *name);
 
 // A comma-separated list of all names, for messages.
 const char *isa_names();

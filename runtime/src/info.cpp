@@ -12,7 +12,7 @@ int32_t flashwright_kernel_count(void) { return kKernelCount; }
 
 flashwright_isa_info flashwright_isa(int32_t index) {
     if (index < 0 || index >= isa_count()) return {};
-    const Isa &entry = isa(index);
+    const DetectedIsa &entry = isa(index);
     return {entry.name, entry.description, entry.features, entry.usable ? 1 : 0, default_isa().index == index ? 1 : 0};
 }
 
@@ -20,5 +20,5 @@ flashwright_kernel_info flashwright_kernel(int32_t index) {
     if (index < 0 || index >= kKernelCount) return {};
     const Kernel &kernel = kKernels[index];
     return {kernel.name,       op_name(kernel.op), kernel.dtype,          kernel.isa,
-            kernel.terms_text, kernel.tiles_json,  kernel.generic ? 1 : 0};
+            kernel.terms_text, kernel.tiles_json,  kernel.is_generic() ? 1 : 0};
 }

@@ -7,6 +7,8 @@
 #include <cstdint>
 
 #include "kernels/cpu_tiles.h"
+#include "kernels/op.h"
+#include "kernels/score_term.h"
 
 struct halide_buffer_t;
 
@@ -66,23 +68,15 @@ using StepKernel = int (*)(void *user_context, halide_buffer_t *m, halide_buffer
                            halide_buffer_t *scores, halide_buffer_t *v, halide_buffer_t *m_out, halide_buffer_t *l_out,
                            halide_buffer_t *acc_out);
 
-enum class Op { forward, backward, merge, step };
-
-// Score terms a forward or backward kernel may hold besides scale and position (bits).
-enum Terms : unsigned { kSoftcap = 1, kAlibi = 2, kBias = 4, kMask = 8 };
-// Those that hide keys by what is in memory (`seen_from_memory` of the score term): there is no interior that knows no
-// hidden keys.
-constexpr unsigned kTestEveryKey = kBias | kMask;
-
 struct Kernel {
     const char *name;
     Op op;
     flashwright_dtype dtype;
     const char *isa;
     const char *variant;
-    unsigned terms;
-    bool generic;  // any number of keys and channels, any channel stride, any key block
-    CpuSimdTiles tiles;
+    unsigned terms;  // the score terms that it holds (bits)
+    Schedule schedule;
+    CpuTiles tiles;
     const char *terms_text;
     const char *tiles_json;
     union {
@@ -91,6 +85,9 @@ struct Kernel {
         MergeKernel merge;
         StepKernel step;
     };
+
+    bool is_generic() const { return schedule == Schedule::generic; }
+    bool is_decode() const { return schedule == Schedule::decode; }
 };
 
 // One row of a dispatch table: the shape it was tuned for and the kernel that won.

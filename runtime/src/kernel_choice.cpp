@@ -28,7 +28,7 @@ struct Candidates {
     const char *why_not = nullptr;  // reason of a kernel that does not fit; may be null
 
     bool contains(const Kernel &kernel, const KernelRequest &request, const char *isa_name) const {
-        return matches(kernel, request) && !kernel.generic && kernel.terms == terms &&
+        return matches(kernel, request) && !kernel.is_generic() && kernel.terms == terms &&
                std::strcmp(kernel.isa, isa_name) == 0 && why_unsupported(kernel, request) == nullptr;
     }
 };
@@ -37,10 +37,11 @@ Candidates find_candidates(const KernelRequest &request, const char *isa_name, b
     Candidates found;
     for (int i = 0; i < kKernelCount; ++i) {
         const Kernel &kernel = kKernels[i];
-        if (!matches(kernel, request) || kernel.generic != generic || std::strcmp(kernel.isa, isa_name) != 0) continue;
+        if (!matches(kernel, request) || kernel.is_generic() != generic || std::strcmp(kernel.isa, isa_name) != 0)
+            continue;
         if (const char *why = why_unsupported(kernel, request)) {
             // A reason of a decode kernel says nothing about kernels for more rows.
-            if (!is_decode(kernel.tiles)) found.why_not = why;
+            if (!kernel.is_decode()) found.why_not = why;
         } else if (found.first < 0 || __builtin_popcount(kernel.terms) < __builtin_popcount(found.terms)) {
             found.first = i;
             found.terms = kernel.terms;
@@ -119,7 +120,7 @@ const Kernel &cheapest_kernel(const KernelRequest &request, const Kernel &main_k
     const Kernel *best = &main_kernel;
     for (int i = 0; i < kKernelCount; ++i) {
         const Kernel &kernel = kKernels[i];
-        const bool fits = matches(kernel, request) && !kernel.generic &&
+        const bool fits = matches(kernel, request) && !kernel.is_generic() &&
                           std::strcmp(kernel.isa, main_kernel.isa) == 0 && why_unsupported(kernel, request) == nullptr;
         if (fits && rank(kernel) < rank(*best)) best = &kernel;
     }
@@ -159,7 +160,7 @@ flashwright_status require_kernel(const KernelRequest &request, const flashwrigh
         return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "%s: expected a kernel of isa %s, got %s", source,
                            execution.isa, kernel.name);
     }
-    const int isa_index = find_isa(kernel.isa);
+    const int isa_index = find_isa_index(kernel.isa);
     if (isa_index < 0 || !isa(isa_index).usable) {
         return make_status(FLASHWRIGHT_UNSUPPORTED, "%s: %s cannot run on this CPU, which lacks %s", source,
                            kernel.name, isa_index < 0 ? kernel.isa : isa(isa_index).missing);
@@ -185,7 +186,7 @@ flashwright_status choose_by_name(const KernelRequest &request, const flashwrigh
 flashwright_status choose_by_shape(const KernelRequest &request, const flashwright_execution &execution,
                                    KernelChoice *choice) {
     static thread_local ChoiceMemo memo;
-    const int best = execution.isa != nullptr ? find_isa(execution.isa) : default_isa().index;
+    const int best = execution.isa != nullptr ? find_isa_index(execution.isa) : default_isa().index;
     const int worst = execution.isa != nullptr ? best : 0;
     const int key = best + (execution.isa != nullptr ? isa_count() : 0);
     if (const KernelChoice *known = memo.find(request, key)) {
@@ -249,27 +250,13 @@ bool operator==(const KernelRequest &a, const KernelRequest &b) {
     return members(a) == members(b);
 }
 
-const char *op_name(Op op) {
-    switch (op) {
-        case Op::forward:
-            return "forward";
-        case Op::backward:
-            return "backward";
-        case Op::merge:
-            return "merge";
-        case Op::step:
-            return "step";
-    }
-    return "";
-}
-
 const char *why_unsupported(const Kernel &kernel, const KernelRequest &request) {
     if ((request.terms & ~kernel.terms) != 0) return "it lacks a score term (softcap, alibi, bias or mask) of the call";
-    if (kernel.generic || request.op != Op::forward) return nullptr;
+    if (kernel.is_generic() || request.op != Op::forward) return nullptr;
     if (request.generic_only) return "key_block is given";
     if (request.seqlen_k < kernel.tiles.tile_k) return "seqlen_k is less than its tile_k";
     if (request.head_dim < kernel.tiles.tile_d) return "head_dim is less than its tile_d";
-    if (is_decode(kernel.tiles) && request.head_dim % kernel.tiles.tile_d != 0)
+    if (kernel.is_decode() && request.head_dim % kernel.tiles.tile_d != 0)
         return "head_dim is not a multiple of its tile_d";
     if (request.head_dim_v < kernel.tiles.tile_d) return "head_dim_v is less than its tile_d";
     if (request.head_dim_v < kernel.tiles.tile_v) return "head_dim_v is less than its tile_v";
@@ -278,8 +265,8 @@ const char *why_unsupported(const Kernel &kernel, const KernelRequest &request) 
 }
 
 double row_cost(const Kernel &kernel, std::int64_t rows) {
-    const CpuSimdTiles &tiles = kernel.tiles;
-    const double each = !is_decode(tiles) ? 1.0 : tiles.block_q == 1 ? std::min(4, tiles.tile_d) : 1.75;
+    const CpuTiles &tiles = kernel.tiles;
+    const double each = !kernel.is_decode() ? 1.0 : tiles.block_q == 1 ? std::min(4, tiles.tile_d) : 1.75;
     return static_cast<double>(tiles_of(kernel, rows) * tiles.block_q) * each;
 }
 

@@ -69,9 +69,6 @@ inline void report_kernel(const flashwright_execution &execution, const Kernel &
     if (execution.kernel_used != nullptr) *execution.kernel_used = kernel.name;
 }
 
-// forward, backward, merge, step.
-const char *op_name(Op op);
-
 // Null if the kernel can serve the call.
 const char *why_unsupported(const Kernel &kernel, const KernelRequest &request);
 

@@ -18,8 +18,8 @@ check() {
     local folder object start file
     tar xzf "$work"/build/targets/flashwright-*-"$1".tar.gz -C "$work"
     folder=$(find "$work" -maxdepth 1 -name "flashwright-*-$1")
-    [ "$(find "$folder/kernels" -type f | wc -l)" = "$3" ] || fail "$1: expected $3 kernels, got: $(ls "$folder/kernels")"
-    for object in "$folder"/kernels/*; do
+    [ "$(find "$folder/objects" -type f | wc -l)" = "$3" ] || fail "$1: expected $3 kernels, got: $(ls "$folder/objects")"
+    for object in "$folder"/objects/*; do
         start=$(od -An -tx1 -N4 "$object" | tr -d ' ')
         [[ $start == "$2"* ]] || fail "$1: $object starts with $start, expected $2"
     done

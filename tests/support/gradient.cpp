@@ -58,11 +58,11 @@ std::string GradientProblem::output_bytes() const {
         const Tensor &actual;
         const std::vector<double> &expected;
         double unit;
-    } gradients[] = {{"dq", problem.dq, expected.dq, expected.dq_unit},
-                     {"dk", problem.dk, expected.dk, expected.dk_unit},
-                     {"dv", problem.dv, expected.dv, expected.dv_unit},
-                     {"dbias", problem.dbias, expected.dbias, expected.dbias_unit}};
-    for (const auto &[name, actual, exact, unit] : gradients) {
+    } gradients[] = {{"dq", problem.dq, reference.dq, reference.dq_unit},
+                     {"dk", problem.dk, reference.dk, reference.dk_unit},
+                     {"dv", problem.dv, reference.dv, reference.dv_unit},
+                     {"dbias", problem.dbias, reference.dbias, reference.dbias_unit}};
+    for (const auto &[name, actual, expected, unit] : gradients) {
         if (!actual.given()) continue;
         if (!actual.fully_written()) return ::testing::AssertionFailure() << "some of " << name << " was not written";
         if (!actual.gaps_intact()) return ::testing::AssertionFailure() << "bytes beside " << name << " were written";

@@ -32,8 +32,7 @@ std::string hash_of(const std::string &content) {
 
 }  // namespace
 
-BuildRequest build_request_of(const GeneratorProgram &generator, const KernelFamily &family,
-                              const CpuSimdTiles &tiles) {
+BuildRequest build_request_of(const GeneratorProgram &generator, const KernelFamily &family, const CpuTiles &tiles) {
     const auto target = generator.targets.find(family.isa);
     if (target == generator.targets.end())
         throw std::runtime_error(fmt::format("{}: no Halide target for ISA {}", generator.path, family.isa));
@@ -46,7 +45,8 @@ BuildRequest build_request_of(const GeneratorProgram &generator, const KernelFam
                             "-e",
                             "object",
                             "target=" + target->second,
-                            std::string("dtype=") + (family.dtype == "f64" ? "float64" : "float32")};
+                            std::string("dtype=") + find_dtype(family.dtype)->halide,
+                            std::string("schedule=") + family.space().schedule->name()};
     for (const TileParameter &parameter : family.space().parameters) {
         if (!parameter.run_time) request.push_back(fmt::format("{}={}", parameter.name, tiles.*parameter.member));
     }

@@ -25,7 +25,7 @@ GeneratorProgram find_generator();
 // paths.
 using BuildRequest = std::vector<std::string>;
 // Throws std::runtime_error if the generator has no target for the family.
-BuildRequest build_request_of(const GeneratorProgram &generator, const KernelFamily &family, const CpuSimdTiles &tiles);
+BuildRequest build_request_of(const GeneratorProgram &generator, const KernelFamily &family, const CpuTiles &tiles);
 
 struct Build {
     ChildOutcome outcome;

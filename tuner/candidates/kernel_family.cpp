@@ -34,7 +34,7 @@ void check_usable(const std::vector<std::string> &isas) {
 }
 
 KernelFamily family_of(const flashwright_kernel_info &kernel) {
-    KernelFamily family = {kernel.op, kernel.dtype == FLASHWRIGHT_F64 ? "f64" : "f32", kernel.isa, "", {}};
+    KernelFamily family = {kernel.op, find_dtype(kernel.dtype)->name, kernel.isa, "", {}};
     const std::string prefix = fmt::format("{}_{}_{}_", family.op, family.dtype, family.isa);
     family.default_id = std::string(kernel.name).substr(prefix.size());
     const auto tiles = nlohmann::json::parse(kernel.tiles);
@@ -47,8 +47,8 @@ KernelFamily family_of(const flashwright_kernel_info &kernel) {
 
 const TileSpace &KernelFamily::space() const { return tile_space_of(op); }
 
-CpuSimdMachine KernelFamily::machine() const {
-    return cpu_simd_machine(isa, dtype == "f64" ? 8 : 4, hardware().l1, hardware().l2);
+CpuSearchContext KernelFamily::machine() const {
+    return cpu_search_context(isa, find_dtype(dtype)->bytes, hardware().l1, hardware().l2);
 }
 
 std::vector<KernelFamily> kernel_families(const std::vector<std::string> &ops, const std::vector<std::string> &dtypes,

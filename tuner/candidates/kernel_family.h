@@ -2,6 +2,7 @@
 #pragma once
 
 #include "flashwright/flashwright.h"
+#include "kernels/dtype_dispatch.h"
 #include "kernels/tile_space.h"
 
 #include <string>
@@ -12,12 +13,12 @@ namespace flashwright {
 struct KernelFamily {
     std::string op, dtype, isa;
     std::string default_id;
-    CpuSimdTiles default_tiles;
+    CpuTiles default_tiles;
 
     std::string name() const { return op + " " + dtype + " " + isa; }
-    flashwright_dtype element_type() const { return dtype == "f64" ? FLASHWRIGHT_F64 : FLASHWRIGHT_F32; }
+    flashwright_dtype element_type() const { return dtype_id(dtype); }
     const TileSpace &space() const;
-    CpuSimdMachine machine() const;  // this one, as kernels of this family see it
+    CpuSearchContext machine() const;  // this one, as kernels of this family see it
 };
 
 // The families that this build and this CPU can tune. Empty lists: all. Throws std::invalid_argument if one that is

@@ -1,9 +1,9 @@
 #include "winners.h"
 
+#include "kernels/kernel_catalogue.h"
 #include "measure/hardware.h"
 #include "support/file.h"
 #include "support/text.h"
-#include "winners_form.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,8 +14,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <set>
 #include <stdexcept>
 
 namespace flashwright {
@@ -26,15 +25,14 @@ using nlohmann::ordered_json;
 
 constexpr const char *kProtocol = "duel-1";
 
-ordered_json tiles_json(const TileSpace &space, const CpuSimdTiles &tiles) {
+ordered_json tiles_json(const TileSpace &space, const CpuTiles &tiles) {
     ordered_json result;
     for (const TileParameter &parameter : space.parameters) result[parameter.name] = tiles.*parameter.member;
     return result;
 }
 
-// Throws if one is missing or no number.
-CpuSimdTiles tiles_from(const TileSpace &space, const ordered_json &variant) {
-    CpuSimdTiles tiles = {};
+CpuTiles tiles_from(const TileSpace &space, const ordered_json &variant) {
+    CpuTiles tiles = {};
     for (const TileParameter &parameter : space.parameters)
         tiles.*parameter.member = variant.at("tiles").at(parameter.name).get<int>();
     return tiles;
@@ -62,24 +60,39 @@ ordered_json kernel_json(const TunedKernel &kernel) {
     const KernelFamily &family = kernel.family;
     const TileSpace &space = family.space();
     ordered_json variants = ordered_json::array(), table = ordered_json::array();
-    variants.push_back(
-        {{"id", family.default_id}, {"tiles", tiles_json(space, family.default_tiles)}, {"why", "the default"}});
+    const auto variant_json = [&](const std::string &id, const CpuTiles &tiles, const char *why) -> ordered_json {
+        return {{"id", id}, {"schedule", space.schedule->name()}, {"tiles", tiles_json(space, tiles)}, {"why", why}};
+    };
+    variants.push_back(variant_json(family.default_id, family.default_tiles, "the default"));
     for (std::size_t i = 0; i < kernel.rows.size(); ++i) {
-        const CpuSimdTiles &tiles = kernel.tiles[i];
+        const CpuTiles &tiles = kernel.tiles[i];
         const std::string id = kernel.rows[i].win ? variant_id(space, tiles) : family.default_id;
         const bool known = std::any_of(variants.begin(), variants.end(), [&](const auto &v) { return v["id"] == id; });
-        if (!known) variants.push_back({{"id", id}, {"tiles", tiles_json(space, tiles)}, {"why", "measured"}});
+        if (!known) variants.push_back(variant_json(id, tiles, "measured"));
         table.push_back(row_json(kernel.rows[i], id));
     }
     return {{"op", family.op},      {"dtype", family.dtype},        {"isa", family.isa}, {"terms", json::array()},
             {"variants", variants}, {"default", family.default_id}, {"table", table}};
 }
 
-std::string read_text(const std::string &path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
+bool same_shape(const ordered_json &a, const ordered_json &b) {
+    for (const char *member : {"seqlen_q", "seqlen_k", "head_dim", "causal"})
+        if (a["shape"][member] != b["shape"][member]) return false;
+    return true;
+}
+
+bool same_kernel(const ordered_json &a, const ordered_json &b) {
+    const auto terms = [](const ordered_json &kernel) { return kernel["terms"].get<std::set<std::string>>(); };
+    return a["op"] == b["op"] && a["dtype"] == b["dtype"] && a["isa"] == b["isa"] && terms(a) == terms(b);
+}
+
+// As in the build, a default or a row may name a variant that another file has: one that this library was built of.
+void check_references(const Configuration &winners) {
+    KernelCatalogue catalogue({find_isa(flashwright_kernel(0).isa)->processor, {}, {}, {}});
+    const ordered_json built_in = ordered_json::parse(flashwright_config_json());
+    for (const ordered_json &file : built_in["configurations"])
+        catalogue.add(parse_configuration("the configuration of this build", file.dump()));
+    catalogue.add(winners);
 }
 
 // Held as long as this lives. The folder is locked, not the file, which is replaced.
@@ -99,25 +112,28 @@ class FolderLock {
     int descriptor_;
 };
 
-// Throws if it does not say that it is of this machine and generator. What is written by hand need not say.
-void check_origin(const ordered_json &file, const GeneratorProgram &generator) {
-    const ordered_json toolchain = file.value("toolchain", ordered_json::object()), &machine = file["machine"];
-    const bool elsewhere = machine.contains("exact")
-                               ? machine["exact"] != hardware().exact
-                               : !toolchain.empty() && machine.value("family", "") != hardware().family;
-    if (elsewhere) throw std::runtime_error("it is from another machine");
-    if (!toolchain.empty() && toolchain.at("generator_hash") != generator.hash)
-        throw std::runtime_error("it is from another generator");
+// Empty if it is of this machine and generator. What is written by hand need not say.
+std::string foreign_origin(const Configuration &winners, const GeneratorProgram &generator) {
+    const bool tuned = !winners.generator_hash.empty();
+    const bool elsewhere = !winners.exact_machine.empty() ? winners.exact_machine != hardware().exact
+                                                          : tuned && winners.machine_family != hardware().family;
+    if (elsewhere) return winners.file + ": it is from another machine";
+    if (tuned && winners.generator_hash != generator.hash) return winners.file + ": it is from another generator";
+    return {};
 }
 
-std::string one_line(std::string text) {
-    std::replace(text.begin(), text.end(), '\n', ' ');
-    return text;
+Configuration read_checked(const std::string &path) {
+    Configuration winners = read_configuration(path);
+    check_references(winners);
+    for (ordered_json &kernel : winners.json["kernels"]) {
+        if (!kernel.contains("table")) kernel["table"] = ordered_json::array();
+    }
+    return winners;
 }
 
 }  // namespace
 
-std::string variant_id(const TileSpace &space, const CpuSimdTiles &tiles) {
+std::string variant_id(const TileSpace &space, const CpuTiles &tiles) {
     std::string id;
     for (const TileParameter &parameter : space.parameters)
         id += fmt::format("{}{}", parameter.initial, tiles.*parameter.member);
@@ -151,7 +167,7 @@ nlohmann::ordered_json winners_json(const std::vector<TunedKernel> &kernels, con
         list.push_back(kernel_json(kernel));
         for (const TunedRow &row : kernel.rows) noise = std::max(noise, row.noise_floor);
     }
-    return {{"schema_version", kWinnersVersion},
+    return {{"schema_version", kConfigurationVersion},
             {"machine", machine_json()},
             {"toolchain", toolchain_json(generator)},
             {"kernels", list},
@@ -182,38 +198,24 @@ nlohmann::ordered_json merge_winners(const nlohmann::ordered_json &old, const nl
     return merged;
 }
 
-nlohmann::ordered_json read_winners(const std::string &path, const GeneratorProgram &generator, std::string *problem) {
-    ordered_json file = read_winners_of_any_machine(path, problem);
-    if (file.is_null()) return nullptr;
-    try {
-        check_origin(file, generator);
-    } catch (const std::exception &error) {
-        *problem = one_line(fmt::format("{}: {}", path, error.what()));
-        return nullptr;
-    }
-    return file;
+nlohmann::ordered_json read_winners(const std::string &path, const GeneratorProgram &generator, std::string *foreign) {
+    Configuration winners = read_checked(path);
+    *foreign = foreign_origin(winners, generator);
+    return foreign->empty() ? std::move(winners.json) : ordered_json(nullptr);
 }
 
-nlohmann::ordered_json read_winners_of_any_machine(const std::string &path, std::string *problem) {
-    problem->clear();
-    std::vector<std::string> problems;
-    try {
-        ordered_json file = usable_part(ordered_json::parse(read_text(path)), &problems);
-        if (!problems.empty()) *problem = one_line(fmt::format("{}: left out: {}", path, fmt::join(problems, "; ")));
-        return file;
-    } catch (const std::exception &error) {
-        *problem = one_line(fmt::format("{}: {}", path, error.what()));
-        return nullptr;
-    }
+nlohmann::ordered_json read_winners_of_any_machine(const std::string &path) {
+    return std::move(read_checked(path).json);
 }
 
-std::vector<CpuSimdTiles> tiles_in(const nlohmann::ordered_json &winners, const KernelFamily &family) {
-    std::vector<CpuSimdTiles> found;
+std::vector<CpuTiles> tiles_in(const nlohmann::ordered_json &winners, const KernelFamily &family) {
+    std::vector<CpuTiles> found;
     for (const auto &kernel : winners["kernels"]) {
         if (kernel["op"] != family.op || kernel["dtype"] != family.dtype || kernel["isa"] != family.isa) continue;
         if (!kernel["terms"].empty()) continue;
         for (const auto &variant : kernel["variants"]) {
-            if (!variant.value("generic", false)) found.push_back(tiles_from(family.space(), variant));
+            if (variant["schedule"] == family.space().schedule->name())
+                found.push_back(tiles_from(family.space(), variant));
         }
     }
     return found;

@@ -1,4 +1,4 @@
-// The winners file, which the build reads as a kernel configuration.
+// The winners file, which is a kernel configuration (kernels/configuration.h).
 #pragma once
 
 #include "tuned_kernel.h"
@@ -12,7 +12,7 @@
 namespace flashwright {
 
 // A name that follows from the tiles alone, so that two runs agree on it: q32b256r2d16k8v8.
-std::string variant_id(const TileSpace &space, const CpuSimdTiles &tiles);
+std::string variant_id(const TileSpace &space, const CpuTiles &tiles);
 
 // The identity of measurements: the machine and what made the kernels.
 nlohmann::json machine_json();
@@ -26,17 +26,19 @@ nlohmann::ordered_json winners_json(const std::vector<TunedKernel> &kernels, con
 // was.
 nlohmann::ordered_json merge_winners(const nlohmann::ordered_json &old, const nlohmann::ordered_json &news);
 
-// Reads a winners file. `problem` says in one line what cannot be used; null if that is all of it, as where it is of
-// another machine or generator.
-nlohmann::ordered_json read_winners(const std::string &path, const GeneratorProgram &generator, std::string *problem);
+// Reads a winners file as the build does: the newest version, with a table in every entry. Throws ConfigurationError
+// for a file that the build would refuse, too. Null, with the reason in `foreign`, if it is of another machine or
+// generator.
+nlohmann::ordered_json read_winners(const std::string &path, const GeneratorProgram &generator, std::string *foreign);
 
-nlohmann::ordered_json read_winners_of_any_machine(const std::string &path, std::string *problem);
+nlohmann::ordered_json read_winners_of_any_machine(const std::string &path);
 
-// Of the kernels of this op, dtype and ISA all tiles in the file but those of generic variants.
-std::vector<CpuSimdTiles> tiles_in(const nlohmann::ordered_json &winners, const KernelFamily &family);
+// Of the kernels of this op, dtype and ISA all tiles in the file that the family's space may hold.
+std::vector<CpuTiles> tiles_in(const nlohmann::ordered_json &winners, const KernelFamily &family);
 
-// Merges `news` into the file under a lock and replaces it as a whole. Says in `warning` why old content was dropped,
-// if any was. Throws std::runtime_error.
+// Merges `news` into the file under a lock and replaces it as a whole. A file that cannot be read is left as it is, and
+// ConfigurationError says why. One of another machine or generator is replaced, and `warning` says why. Throws
+// std::runtime_error.
 void write_winners(const std::string &path, const nlohmann::ordered_json &news, const GeneratorProgram &generator,
                    std::string *warning);
 

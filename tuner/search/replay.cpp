@@ -27,8 +27,8 @@ std::vector<std::size_t> starts_of(const RecordedSpace &recorded, const SearchSp
     }
     const nlohmann::json soft =
         metadata.value("x_machine", nlohmann::json::object()).value("soft", nlohmann::json::object());
-    const CpuSimdMachine machine =
-        cpu_simd_machine(recorded.isa, recorded.dtype == "f64" ? 8 : 4, soft.value("l1_kib", 32) * std::int64_t{1024},
+    const CpuSearchContext machine =
+        cpu_search_context(recorded.isa, recorded.dtype == "f64" ? 8 : 4, soft.value("l1_kib", 32) * std::int64_t{1024},
                          soft.value("l2_kib", 256) * std::int64_t{1024});
     const TileSpace &tiles = tile_space_of(recorded.op);
     for (const CpuSimdTiles &choice : tiles.starts(machine)) {

@@ -70,7 +70,7 @@ std::string SearchSpace::text(std::size_t index) const {
     return text;
 }
 
-SearchSpace search_space(const TileSpace &tiles, const CpuSimdMachine &machine, const SmallestShape &shape,
+SearchSpace search_space(const TileSpace &tiles, CpuSearchContext context, const SmallestShape &shape,
                          const CpuSimdTiles &default_tiles, const std::map<std::string, std::vector<int>> &only) {
     std::vector<std::string> names;
     std::vector<bool> run_time;
@@ -87,8 +87,9 @@ SearchSpace search_space(const TileSpace &tiles, const CpuSimdMachine &machine, 
         }
         return true;
     };
+    context.shape = shape;
     std::set<std::vector<int>> points = {tiles.point_of(default_tiles)};
-    for (const CpuSimdTiles &choice : tiles.choices(machine, shape)) {
+    for (const CpuSimdTiles &choice : tiles.choices(context)) {
         const std::vector<int> point = tiles.point_of(choice);
         if (allowed(point)) points.insert(point);
     }

@@ -48,7 +48,7 @@ class SearchSpace {
 
 // Of an op's tiles. `only`: the values allowed, where not all are; parameters of other ops do not matter. The default
 // of the build is a point of it whatever the rules say.
-SearchSpace search_space(const TileSpace &tiles, const CpuSimdMachine &machine, const SmallestShape &shape,
+SearchSpace search_space(const TileSpace &tiles, CpuSearchContext context, const SmallestShape &shape,
                          const CpuSimdTiles &default_tiles, const std::map<std::string, std::vector<int>> &only);
 
 }  // namespace flashwright

@@ -1,0 +1,29 @@
+// What the build makes of a catalogue: the generator's command line for each kernel, and the registry of them as C++.
+#pragma once
+
+#include "halide_target.h"
+#include "kernel_catalogue.h"
+
+#include <string>
+#include <vector>
+
+namespace flashwright {
+
+// A configuration, and its name as the library shows it.
+struct NamedConfiguration {
+    std::string shown;
+    const Configuration *configuration;
+};
+
+std::string kernel_name(const KernelEntry &entry, const KernelVariant &variant);
+
+// The command line of the generator program for one kernel, without paths.
+std::string generator_arguments(const KernelEntry &entry, const KernelVariant &variant, const System &system);
+
+// kernel_registry.cpp.
+std::string registry_source(const KernelCatalogue &catalogue, const std::vector<NamedConfiguration> &configurations);
+
+// The text as a C++ string literal, whatever is in it.
+std::string string_literal(const std::string &text);
+
+}  // namespace flashwright
