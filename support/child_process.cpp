@@ -46,7 +46,7 @@ constexpr bool kLimitsMemory = false;
 constexpr bool kLimitsMemory = true;
 #endif
 
-// In the child: a group of its own, limits, default signals, gone with the parent, quiet.
+// In the child: its own process group, limits, default signals, death with the parent, output to the log.
 void become_child(pid_t parent, const ChildLimits &limits, const char *log) {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -90,7 +90,7 @@ ChildOutcome outcome_of(int status) {
     return outcome;
 }
 
-// As waitpid, but a child whose end is nobody's to see has failed.
+// As waitpid, but a child without a status counts as failed.
 pid_t wait_for(pid_t child, int *status, int options = 0) {
     pid_t ended;
     do {
@@ -136,7 +136,7 @@ ChildOutcome run_in_child(const ChildLimits &limits, const std::function<void(co
     if (child == 0) {
         close(ends[0]);
         become_child(parent, limits, "/dev/null");
-        std::set_new_handler([] { _exit(kMemoryExit); });  // whatever is on the stack
+        std::set_new_handler([] { _exit(kMemoryExit); });  // without unwinding
         int code = 0;
         try {
             body(RecordSender(ends[1]));
@@ -160,7 +160,7 @@ ChildOutcome run_in_child(const ChildLimits &limits, const std::function<void(co
         }
         if (stop_requested()) killed = ChildEnd::interrupted;
     }
-    // Whatever the child left running goes too.
+    // Kills also what the child has started.
     if (killed != ChildEnd::finished) kill_group(child);
     int status = 0;
     wait_for(child, &status);
