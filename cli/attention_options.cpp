@@ -1,57 +1,73 @@
 #include "attention_options.h"
 
-#include "measure/machine_info.h"
+#include "kernels/dtype_dispatch.h"
 #include "validators.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <limits>
 #include <stdexcept>
+#include <vector>
 
 namespace flashwright {
 
 void add_score_options(CLI::App &command, AttentionOptions &options) {
-    command.add_option("--scale", options.scale, "Factor of the dot products (1/sqrt(head_dim))")->type_name("X");
-    command.add_flag("--causal", options.causal, "No key after the diagonal");
+    command.add_option("--scale", options.scale, "Factor of the dot products (default 1/sqrt(head_dim))")
+        ->type_name("X");
+    command.add_flag("--causal", options.causal, "Mask the keys after the diagonal");
     CLI::Option *align = command
                              .add_option("--align", options.align,
-                                         "Where the diagonal runs: query i meets key i (top-left, default), "
-                                         "or the last query meets the last key of its batch entry")
+                                         "Position of the diagonal. top-left (default): query i meets key i. "
+                                         "bottom-right: the last query meets the last key of its batch entry")
                              ->check(CLI::IsMember({"top-left", "bottom-right"}).description(""))
                              ->type_name("top-left|bottom-right");
-    command.add_option("--diagonal", options.diagonal, "Or explicitly: query i meets key i + N")
+    command.add_option("--diagonal", options.diagonal, "Position of the diagonal as a number: query i meets key i + N")
         ->check(fits_int64())
         ->excludes(align)
         ->type_name("N");
     command
-        .add_option("--window", options.window, "Keys from LEFT before to RIGHT after the diagonal; -1 is unlimited")
+        .add_option("--window", options.window,
+                    "Attend to the keys from LEFT before to RIGHT after the diagonal; -1 is unlimited")
         ->delimiter(',')
         ->check(fits_int64())
         ->type_name("LEFT,RIGHT");
-    add_file_option(command, "--key-lengths", options.key_lengths, "int32 [batch]: keys at and past it do not exist");
+    add_file_option(command, "--key-lengths", options.key_lengths,
+                    "Number of keys of each batch entry, int32 [batch]; later keys are ignored");
     add_file_option(command, "--bias", options.bias, "Added to scores, [batch|1, heads|1, seqlen_q|1, seqlen_k]");
-    add_file_option(command, "--mask", options.mask, "Boolean, true is seen, same shapes");
+    add_file_option(command, "--mask", options.mask,
+                    "Boolean, in the shapes of --bias: true keeps a key, false masks it");
     command.add_option("--softcap", options.softcap, "Scores become X*tanh(score/X)")->type_name("X");
-    add_file_option(command, "--alibi", options.alibi, "One slope a head, times -(distance to the diagonal's key)");
+    add_file_option(command, "--alibi", options.alibi,
+                    "ALiBi slopes, [heads]: adds -slope * (distance from the diagonal) to the scores");
 }
 
 CLI::Option *add_execution_options(CLI::App &command, AttentionOptions &options) {
+    std::vector<std::string> dtypes;
+    for (const Dtype &dtype : kDtypes) {
+        if (dtype.on_cpu) {
+            dtypes.push_back(dtype.name);
+        }
+    }
     CLI::Option *kernel = command.add_option("--kernel", options.kernel, "Force this kernel (see flashwright info)")
                               ->check(not_empty())
                               ->type_name("NAME");
-    command.add_option("--threads", options.threads, "Threads (FLASHWRIGHT_THREADS, else all processors)")
+    command
+        .add_option("--threads", options.threads,
+                    "Number of threads (default: FLASHWRIGHT_THREADS, else all processors)")
         ->check(CLI::Range(1, std::numeric_limits<std::int32_t>::max()).description(""))
         ->type_name("N");
     command.add_option("--isa", options.isa, "Force this instruction set (see flashwright info)")
         ->check(not_empty())
         ->type_name("NAME");
-    command.add_option("--backend", options.backend, "Where to run: cpu (default), or a GPU by opencl or cuda")
+    command.add_option("--backend", options.backend, "Where to run: cpu (default), or on a GPU with opencl or cuda")
         ->check(CLI::IsMember({"cpu", "opencl", "cuda"}).description(""))
         ->type_name("cpu|opencl|cuda");
-    command.add_option("--dtype", options.dtype, "What the tensors must be")
-        ->check(CLI::IsMember({"f32", "f64"}).description(""))
-        ->type_name("f32|f64");
-    command.add_flag("--verify", options.verify, "Compare with exact attention in double; fail past the tolerance");
+    command.add_option("--dtype", options.dtype, "Fail unless the tensors have this type")
+        ->check(CLI::IsMember(dtypes).description(""))
+        ->type_name(fmt::format("{}", fmt::join(dtypes, "|")));
+    command.add_flag("--verify", options.verify,
+                     "Compare with reference attention in double; fail if an error is above the tolerance");
     return kernel;
 }
 
@@ -83,9 +99,9 @@ flashwright_execution execution_options(const AttentionOptions &options) {
 }
 
 void check_options(const AttentionOptions &options, flashwright_dtype dtype) {
-    if (!options.dtype.empty() && options.dtype != dtype_name(dtype)) {
+    if (!options.dtype.empty() && options.dtype != element_type(dtype).name) {
         throw std::runtime_error(
-            fmt::format("q: expected {} as --dtype says, got {}", options.dtype, dtype_name(dtype)));
+            fmt::format("q: expected {} (--dtype), got {}", options.dtype, element_type(dtype).name));
     }
 }
 

@@ -1,4 +1,4 @@
-// The options that running attention forward and backward have in common.
+// The options that `run forward` and `run backward` share.
 #pragma once
 
 #include "flashwright/flashwright.h"
@@ -26,19 +26,19 @@ struct AttentionOptions {
 };
 
 void add_score_options(CLI::App &command, AttentionOptions &options);
-// Returns --kernel, which other options may exclude.
+// Returns the option --kernel, so that other options can exclude it.
 CLI::Option *add_execution_options(CLI::App &command, AttentionOptions &options);
 
-// The optional tensors of a call, read if they were given.
+// The optional tensors of a call, if given.
 struct ScoreFiles {
     std::optional<TensorFile> key_lengths, bias, mask, alibi;
 };
 
-// Refers to both arguments.
+// The result refers to both arguments.
 flashwright_score_options score_options(const AttentionOptions &options, ScoreFiles &files);
 flashwright_execution execution_options(const AttentionOptions &options);
 
-// Fails for tensors that are not what --dtype says.
+// Throws std::runtime_error if --dtype is given and is not `dtype`.
 void check_options(const AttentionOptions &options, flashwright_dtype dtype);
 
 }  // namespace flashwright

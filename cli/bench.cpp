@@ -1,4 +1,5 @@
 #include "commands.h"
+#include "kernels/dtype_dispatch.h"
 #include "measure/kernel_meter.h"
 #include "measure/shape_spec.h"
 #include "measure/statistics.h"
@@ -18,11 +19,11 @@
 namespace flashwright {
 namespace {
 
-// Of one shape. The time decides; the least number is for shapes that take long, the largest for those that are done in
-// no time.
+// A shape is repeated for kSeconds, but slow shapes at least kMinRepetitions times and fast shapes at most
+// kMaxRepetitions times.
 constexpr double kSeconds = 3;
-constexpr std::size_t kLeastRepetitions = 15;
-constexpr std::size_t kMostRepetitions = 1000;
+constexpr std::size_t kMinRepetitions = 15;
+constexpr std::size_t kMaxRepetitions = 1000;
 
 struct BenchOptions {
     std::vector<std::string> ops = {"forward"}, dtypes = {"f32"}, shapes;
@@ -62,9 +63,9 @@ std::vector<BenchCall> calls_of(const BenchOptions &options) {
     return calls;
 }
 
-// On an interrupt it ends after the repetition at hand.
+// On an interrupt it returns after the current repetition.
 MeterResult measure(const BenchCall &call, const flashwright_execution &execution, Progress &progress) {
-    KernelMeter meter(call.op, call.shape, call.dtype == "f64" ? FLASHWRIGHT_F64 : FLASHWRIGHT_F32, execution);
+    KernelMeter meter(call.op, call.shape, dtype_id(call.dtype), execution);
     const double start = wall_seconds();
     double elapsed = 0;
     std::size_t done = 0;
@@ -74,7 +75,7 @@ MeterResult measure(const BenchCall &call, const flashwright_execution &executio
         elapsed = wall_seconds() - start;
         progress.detail(fmt::format("{}: {:.3g} ms, {:.0f} %", meter.kernel(), 1e3 * seconds,
                                     std::min(100.0, 100 * elapsed / kSeconds)));
-    } while ((elapsed < kSeconds || done < kLeastRepetitions) && done < kMostRepetitions && !interrupt_requested());
+    } while ((elapsed < kSeconds || done < kMinRepetitions) && done < kMaxRepetitions && !interrupt_requested());
     return meter.result();
 }
 
@@ -114,11 +115,11 @@ std::string percent(double value, double peak, const std::string &which) {
 
 void print_head(int threads) {
     fmt::print(
-        "{}, peaks measured between the repetitions; GFLOP/s and percent from the 25th percentile; spread is the "
-        "middle half over the median\n",
-        threads == 1 ? "CPU time of one thread" : "wall time");
+        "Times are {}. GFLOP/s and percent use the 25th percentile. Spread is the interquartile range divided by the "
+        "median. Peaks are measured between repetitions.\n",
+        threads == 1 ? "CPU time of the thread" : "wall time");
     fmt::print("{:<28} {:<5} {:>7} {:>10} {:>10} {:>10} {:>7} {:>8}  {:<28} {}\n", "shape", "dtype", "threads",
-               "median ms", "q25 ms", "min ms", "spread", "GFLOP/s", "of the peak", "kernel");
+               "median ms", "q25 ms", "min ms", "spread", "GFLOP/s", "of peak", "kernel");
 }
 
 void print_row(const BenchRow &row) {
@@ -138,7 +139,8 @@ void print_row(const BenchRow &row) {
     std::fflush(stdout);
 }
 
-// Measures and, unless as JSON, prints row by row. On an interrupt it returns the rows that are finished.
+// Measures, and prints each row when it is finished unless the output is JSON. On an interrupt it returns the finished
+// rows.
 std::vector<BenchRow> bench_rows(const BenchOptions &options, const flashwright_execution &execution) {
     std::vector<BenchRow> rows;
     Progress progress;
@@ -179,27 +181,30 @@ void bench(const BenchOptions &options) {
 
 void add_bench(CLI::App &app) {
     auto options = std::make_shared<BenchOptions>();
-    CLI::App *command = app.add_subcommand("bench", "Measure kernels as a fraction of this machine's measured peak");
-    command->add_option("--op", options->ops, "Operations (forward)")
+    CLI::App *command =
+        app.add_subcommand("bench", "Time kernels and compare them with the measured peak of this machine");
+    command->add_option("--op", options->ops, "Operations to time (default forward)")
         ->check(CLI::IsMember({"forward", "backward"}).description(""))
         ->type_name("forward|backward");
-    command->add_option("--dtype", options->dtypes, "Element types (f32)")
-        ->check(CLI::IsMember({"f32", "f64"}).description(""))
-        ->type_name("f32|f64");
-    command->add_option("--shape", options->shapes, "B,HQ,HKV,TQ,TK,D[,DV][,causal]; a set of six without it")
+    take_cpu_dtypes(command->add_option("--dtype", options->dtypes, "Element types to time (default f32)"));
+    command
+        ->add_option("--shape", options->shapes,
+                     "Shapes to time, each B,HQ,HKV,TQ,TK,D[,DV][,causal] (default: a set of six)")
         ->type_name("SPEC");
     command
-        ->add_option("--threads", options->threads,
-                     "Threads (FLASHWRIGHT_THREADS, else all processors); 1 is timed by its CPU time")
+        ->add_option(
+            "--threads", options->threads,
+            "Number of threads (default: FLASHWRIGHT_THREADS, or all processors). With 1 thread its CPU time is "
+            "measured, otherwise wall time")
         ->check(CLI::Range(1, std::numeric_limits<std::int32_t>::max()).description(""))
         ->type_name("N");
-    command->add_option("--isa", options->isa, "Force this instruction set (see flashwright info)")
+    command->add_option("--isa", options->isa, "Use this instruction set. flashwright info lists them")
         ->check(not_empty())
         ->type_name("NAME");
-    command->add_option("--kernel", options->kernel, "Force this kernel (see flashwright info)")
+    command->add_option("--kernel", options->kernel, "Use this kernel. flashwright info lists them")
         ->check(not_empty())
         ->type_name("NAME");
-    command->add_flag("--json", options->json, "Print a list of results as JSON");
+    command->add_flag("--json", options->json, "Print the results as a JSON list");
     command->footer(
         "Example:\n  flashwright bench --threads 1 --shape 1,8,8,1024,1024,64 --shape 1,8,8,1024,1024,64,causal");
     command->callback([options] { bench(*options); });

@@ -13,11 +13,11 @@
 namespace flashwright {
 
 void check_gpu_options(const AttentionOptions &options) {
-    const std::pair<const char *, bool> cpu_alone[] = {{"isa", !options.isa.empty()},
-                                                       {"kernel", !options.kernel.empty()},
-                                                       {"key-block", options.key_block != 0},
-                                                       {"threads", options.threads != 0}};
-    for (const auto &[name, given] : cpu_alone) {
+    const std::pair<const char *, bool> cpu_only[] = {{"isa", !options.isa.empty()},
+                                                      {"kernel", !options.kernel.empty()},
+                                                      {"key-block", options.key_block != 0},
+                                                      {"threads", options.threads != 0}};
+    for (const auto &[name, given] : cpu_only) {
         if (given) {
             throw std::runtime_error(
                 fmt::format("{}: expected none with --backend {}, got one", name, options.backend));

@@ -1,4 +1,4 @@
-// Running on a GPU, where the build has backends for one.
+// Runs attention on a GPU, if the build has a backend for it.
 #pragma once
 
 #include "attention_options.h"
@@ -8,10 +8,10 @@
 
 namespace flashwright {
 
-// Throws std::runtime_error where the options name what only the CPU has.
+// Throws std::runtime_error if an option of the CPU alone is given.
 void check_gpu_options(const AttentionOptions &options);
 
-// The kernel that ran.
+// Return the kernel that ran.
 std::string forward_on_gpu(const flashwright_forward_args &args, const std::string &backend);
 std::string backward_on_gpu(const flashwright_backward_args &args, const std::string &backend);
 

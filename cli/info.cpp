@@ -1,8 +1,8 @@
 #include "commands.h"
+#include "kernels/dtype_dispatch.h"
 #include "measure/machine_info.h"
 #include "measure/machine_peak.h"
 #include "measure/measured_call.h"
-#include "npy.h"
 #include "validators.h"
 
 #include <fmt/format.h>
@@ -17,8 +17,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int kSamples = 100;          // of a peak, a millisecond each
-constexpr int kBandwidthSamples = 10;  // some ten milliseconds each
+constexpr int kSamples = 100;          // of a peak; each takes a millisecond
+constexpr int kBandwidthSamples = 10;  // each takes some ten milliseconds
 
 struct InfoOptions {
     bool json = false, measure = false;
@@ -30,12 +30,12 @@ ordered_json parse_or_text(const char *text) {
     return json.is_discarded() ? ordered_json(text) : json;
 }
 
-ordered_json measured_peaks(const std::string &isa, flashwright_dtype dtype, int threads) {
-    FmaPeak peak(isa, dtype, threads);
+ordered_json measured_peaks(const std::string &isa, const Dtype &dtype, int threads) {
+    FmaPeak peak(isa, dtype_id(dtype.name), threads);
     for (int i = 0; i < kSamples; ++i) {
         peak.sample();
     }
-    return {{"isa", isa}, {"dtype", dtype_name(dtype)}, {"threads", threads}, {"gflops", peak.gflops()}};
+    return {{"isa", isa}, {"dtype", dtype.name}, {"threads", threads}, {"gflops", peak.gflops()}};
 }
 
 ordered_json measured_bandwidth(int threads) {
@@ -59,8 +59,8 @@ ordered_json describe_cpu(bool measure) {
     for (const int threads : std::set<int>{1, machine.processors}) {
         for (std::int32_t i = 0; i < flashwright_isa_count(); ++i) {
             const flashwright_isa_info isa = flashwright_isa(i);
-            for (const flashwright_dtype dtype : {FLASHWRIGHT_F32, FLASHWRIGHT_F64}) {
-                if (isa.usable != 0) {
+            for (const Dtype &dtype : kDtypes) {
+                if (dtype.on_cpu && isa.usable != 0) {
                     cpu["peaks"].push_back(measured_peaks(isa.name, dtype, threads));
                 }
             }
@@ -89,7 +89,7 @@ ordered_json describe_kernels() {
         const flashwright_kernel_info kernel = flashwright_kernel(i);
         kernels.push_back({{"name", kernel.name},
                            {"op", kernel.op},
-                           {"dtype", dtype_name(kernel.dtype)},
+                           {"dtype", element_type(kernel.dtype).name},
                            {"isa", kernel.isa},
                            {"terms", kernel.terms},
                            {"generic", kernel.generic != 0},
@@ -98,16 +98,17 @@ ordered_json describe_kernels() {
     return kernels;
 }
 
-// The kernel that a shape gets in each op and dtype, and why.
+// The kernel that is used for a shape in each op and dtype, and why.
 ordered_json explain(const std::string &spec) {
     const ShapeSpec shape = parse_shape_spec(spec);
     ordered_json choices = ordered_json::array();
     for (const char *op : {"forward", "backward"}) {
-        for (const flashwright_dtype dtype : {FLASHWRIGHT_F32, FLASHWRIGHT_F64}) {
-            const ChosenKernel choice = make_measured_call(op, shape, dtype)->choose({});
+        for (const Dtype &dtype : kDtypes) {
+            if (!dtype.on_cpu) continue;
+            const ChosenKernel choice = make_measured_call(op, shape, dtype_id(dtype.name))->choose({});
             choices.push_back({{"shape", to_string(shape)},
                                {"op", op},
-                               {"dtype", dtype_name(dtype)},
+                               {"dtype", dtype.name},
                                {"kernel", flashwright_kernel(choice.index).name},
                                {"reason", choice.reason}});
         }
@@ -118,7 +119,7 @@ ordered_json explain(const std::string &spec) {
 std::string text_of(const ordered_json &value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
 void print_cpu(const ordered_json &cpu) {
-    fmt::print("CPU: {}, {} processors to use\n", text_of(cpu["name"]), cpu["processors"].get<int>());
+    fmt::print("CPU: {}, {} processors available\n", text_of(cpu["name"]), cpu["processors"].get<int>());
     for (const ordered_json &cache : cpu["caches"]) {
         fmt::print("  L{} {:<12} {:>6} KiB\n", cache["level"].get<int>(), text_of(cache["type"]),
                    cache["bytes"].get<std::int64_t>() / 1024);
@@ -185,13 +186,14 @@ void info(const InfoOptions &options) {
 
 void add_info(CLI::App &app) {
     auto options = std::make_shared<InfoOptions>();
-    CLI::App *command = app.add_subcommand("info", "This CPU, usable instruction sets, kernels and configuration");
+    CLI::App *command =
+        app.add_subcommand("info", "Show this CPU, its instruction sets, the kernels and the configuration");
     command->add_flag("--json", options->json, "Print JSON");
-    command->add_flag("--measure", options->measure, "Measure the CPU's peaks and memory bandwidth, some seconds");
+    command->add_flag("--measure", options->measure,
+                      "Also measure the CPU's peak GFLOP/s and its memory bandwidth. Takes some seconds");
     command
         ->add_option("--explain", options->explain,
-                     "Only which kernel the shape B,HQ,HKV,TQ,TK,D[,DV][,causal] gets, "
-                     "and why")
+                     "Show only which kernels are used for the shape B,HQ,HKV,TQ,TK,D[,DV][,causal], and why")
         ->check(not_empty())
         ->type_name("SPEC");
     command->footer("Example:\n  flashwright info --explain 1,8,8,1024,1024,64,causal");

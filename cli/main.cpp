@@ -22,11 +22,11 @@ constexpr int kFailed = 1;
 constexpr int kWrongCommandLine = 2;
 
 int fail(const char *message) {
-    std::fprintf(stderr, "error: %s\n", message);  // needs no memory and throws nothing
+    std::fprintf(stderr, "error: %s\n", message);  // needs no memory and never throws
     return kFailed;
 }
 
-// A standard stream that the caller closed stays unusable, instead of becoming the first file that is opened.
+// Keeps a standard stream that the caller has closed from becoming the first file that is opened.
 void occupy_standard_streams() {
     for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (fcntl(stream, F_GETFD) < 0) {
@@ -40,13 +40,13 @@ int run_program(int argc, char **argv) {
     app.set_version_flag("--version", flashwright_version());
     app.require_subcommand(1);
     app.footer("Example:\n  flashwright run forward --q q.npy --k k.npy --v v.npy --out out.npy --causal --verify");
-    // CLI11 says that a command is missing where one is given that does not exist.
+    // For an unknown command, CLI11 only says that a command is missing.
     app.failure_message([](const CLI::App *program, const CLI::Error &error) {
         const std::vector<std::string> unknown = program->remaining(true);
         return fmt::format("error: {}\nRun with --help for more information.\n",
                            unknown.empty() ? error.what() : fmt::format("not expected: {}", unknown.front()));
     });
-    CLI::App *run = app.add_subcommand("run", "Run a kernel on .npy files");
+    CLI::App *run = app.add_subcommand("run", "Run one operation on .npy files");
     run->require_subcommand(1);
     run->footer("Example:\n  flashwright run merge --help");
     add_run_forward(*run);
@@ -72,7 +72,7 @@ int run_program(int argc, char **argv) {
 int main(int argc, char **argv) {
     flashwright::occupy_standard_streams();
     flashwright::install_interrupt_handler();
-    std::signal(SIGCHLD, SIG_DFL);  // ignored by a caller, how children end could not be told
+    std::signal(SIGCHLD, SIG_DFL);  // if the caller ignores it, the exit status of children is lost
     int code;
     try {
         code = flashwright::run_program(argc, argv);
@@ -84,6 +84,7 @@ int main(int argc, char **argv) {
     if (std::fflush(stdout) != 0 && code == 0) {
         code = flashwright::fail(fmt::format("standard output: {}", std::strerror(errno)).c_str());
     }
-    if (std::ferror(stdout) != 0 && code == 0) code = flashwright::fail("standard output: not all could be written");
+    if (std::ferror(stdout) != 0 && code == 0)
+        code = flashwright::fail("standard output: could not be written completely");
     return code;
 }

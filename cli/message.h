@@ -1,4 +1,4 @@
-// Text for people, on stderr.
+// Messages for the user, on stderr.
 #pragma once
 
 #include <cstdio>
@@ -6,7 +6,7 @@
 
 namespace flashwright {
 
-// Unlike fmt::print it never throws: the work counts, also where nobody can read of it.
+// Unlike fmt::print it never throws: a closed stderr must not stop the work.
 inline void print_message(const std::string &text) { std::fputs(text.c_str(), stderr); }
 
 }  // namespace flashwright

@@ -1,10 +1,11 @@
 #include "attention_options.h"
 #include "commands.h"
 #include "gpu_backend.h"
+#include "kernels/dtype_dispatch.h"
 #include "measure/check_status.h"
-#include "message.h"
 #include "reference/attention_error.h"
 #include "reference/reference_gradient.h"
+#include "run_summary.h"
 #include "support/clocks.h"
 #include "support/file.h"
 #include "tensor_files.h"
@@ -24,7 +25,7 @@ struct BackwardOptions {
 };
 
 void verify(const flashwright_backward_args &args) {
-    const GradientError error = gradient_error(exact_gradient(args), args);
+    const GradientError error = gradient_error(reference_gradient(args), args);
     const double tolerance = gradient_tolerance(args.q.dtype);
     double largest = 0;
     for (const auto &[name, value] : error.gradients) {
@@ -33,8 +34,20 @@ void verify(const flashwright_backward_args &args) {
     }
     if (largest > tolerance) {
         throw std::runtime_error(fmt::format("verification failed: expected errors of at most {:g} for {}", tolerance,
-                                             dtype_name(args.q.dtype)));
+                                             element_type(args.q.dtype).name));
     }
+}
+
+// Returns the kernel that ran.
+std::string run_kernel(const flashwright_backward_args &args, const AttentionOptions &options) {
+    if (options.backend != "cpu") {
+        return backward_on_gpu(args, options.backend);
+    }
+    const char *kernel = nullptr;
+    flashwright_execution execution = execution_options(options);
+    execution.kernel_used = &kernel;
+    check(flashwright_backward(&args, &execution));
+    return kernel;
 }
 
 void run_backward(const BackwardOptions &options) {
@@ -47,8 +60,7 @@ void run_backward(const BackwardOptions &options) {
         lse("lse", options.lse), dout("dout", options.dout, 2);
     const flashwright_dtype dtype = q.array().dtype;
     check_options(options.attention, dtype);
-    const bool on_cpu = options.attention.backend == "cpu";
-    if (!on_cpu) {
+    if (options.attention.backend != "cpu") {
         check_gpu_options(options.attention);
     }
     ScoreFiles files;
@@ -74,20 +86,9 @@ void run_backward(const BackwardOptions &options) {
         args.dbias = tensor_of("dbias", *dbias);
         outputs.push_back({options.dbias, &*dbias});
     }
-    const flashwright_execution how = execution_options(options.attention);
-    std::int32_t kernel = -1;
-    if (on_cpu) {
-        check(flashwright_backward_choice(&args, &how, &kernel, nullptr, 0));
-    }
     const double start = wall_seconds();
-    std::string name;
-    if (on_cpu) {
-        check(flashwright_backward(&args, &how));
-        name = flashwright_kernel(kernel).name;
-    } else {
-        name = backward_on_gpu(args, options.attention.backend);
-    }
-    print_message(fmt::format("{}: {:.3g} ms\n", name, 1e3 * (wall_seconds() - start)));
+    const std::string kernel = run_kernel(args, options.attention);
+    print_run(kernel, wall_seconds() - start, attention_inputs(args.q, args.k, args.v));
     if (options.attention.verify) {
         verify(args);
     }
@@ -103,12 +104,12 @@ void add_tensor_options(CLI::App &command, BackwardOptions &options) {
         {"--q", options.q, "Queries, [batch, heads, seqlen_q, head_dim]"},
         {"--k", options.k, "Keys, [batch, heads_kv, seqlen_k, head_dim]"},
         {"--v", options.v, "Values, [batch, heads_kv, seqlen_k, head_dim_v]"},
-        {"--out", options.out, "What forward gave, [batch, heads, seqlen_q, head_dim_v]"},
-        {"--lse", options.lse, "And the logarithms it gave, [batch, heads, seqlen_q]"},
-        {"--dout", options.dout, "The gradient of the output"},
-        {"--dq", options.dq, "Where the gradient of the queries goes"},
-        {"--dk", options.dk, "Where the gradient of the keys goes"},
-        {"--dv", options.dv, "Where the gradient of the values goes"},
+        {"--out", options.out, "Output of forward, [batch, heads, seqlen_q, head_dim_v]"},
+        {"--lse", options.lse, "lse of forward, [batch, heads, seqlen_q]"},
+        {"--dout", options.dout, "Gradient of the output, in its shape"},
+        {"--dq", options.dq, "Output: gradient of the queries, in their shape"},
+        {"--dk", options.dk, "Output: gradient of the keys, in their shape"},
+        {"--dv", options.dv, "Output: gradient of the values, in their shape"},
     };
     for (const auto &[name, path, what] : tensors) {
         add_file_option(command, name, path, what)->required();
@@ -119,14 +120,14 @@ void add_tensor_options(CLI::App &command, BackwardOptions &options) {
 
 void add_run_backward(CLI::App &run) {
     auto options = std::make_shared<BackwardOptions>();
-    CLI::App *command = run.add_subcommand("backward", "The gradients of attention by its inputs");
+    CLI::App *command = run.add_subcommand("backward", "Gradients of attention with respect to its inputs");
     add_tensor_options(*command, *options);
     add_score_options(*command, options->attention);
-    add_file_option(*command, "--dbias", options->dbias, "Where the gradient of the bias goes, in its shape")
+    add_file_option(*command, "--dbias", options->dbias, "Output: gradient of the bias, in its shape")
         ->needs(command->get_option("--bias"));
     add_execution_options(*command, options->attention);
     command->footer(
-        "The options must be those of the forward call.\n"
+        "Give the score options of the forward call.\n"
         "Example:\n  flashwright run backward --q q.npy --k k.npy --v v.npy --out out.npy --lse lse.npy --dout "
         "dout.npy "
         "--dq dq.npy --dk dk.npy --dv dv.npy --causal");

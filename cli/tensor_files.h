@@ -1,18 +1,15 @@
-// Between .npy files and the library's tensors.
+// Tensors that are read from .npy files.
 #pragma once
 
 #include "flashwright/flashwright.h"
-#include "npy.h"
+#include "support/npy.h"
 
 #include <optional>
 #include <string>
 
 namespace flashwright {
 
-// A view of the array's own memory. Throws std::runtime_error for a rank that no tensor has; `name` is the argument's.
-flashwright_tensor tensor_of(const std::string &name, const NpyArray &array, std::size_t least_rank = 1);
-
-// The tensor of a file, kept as long as this.
+// Owns the tensor of a file.
 class TensorFile {
  public:
     TensorFile(const std::string &name, const std::string &path, std::size_t least_rank = 1)

@@ -1,10 +1,13 @@
 #include "validators.h"
 
+#include "kernels/dtype.h"
+
 #include <fmt/format.h>
 
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
+#include <vector>
 
 namespace flashwright {
 
@@ -15,6 +18,13 @@ CLI::Validator not_empty() {
 
 CLI::Option *add_file_option(CLI::App &command, const std::string &name, std::string &path, const std::string &what) {
     return command.add_option(name, path, what)->check(not_empty())->type_name("F");
+}
+
+void take_cpu_dtypes(CLI::Option *option) {
+    std::vector<std::string> names;
+    for (const Dtype &dtype : kDtypes)
+        if (dtype.on_cpu) names.emplace_back(dtype.name);
+    option->check(CLI::IsMember(names).description(""))->type_name(fmt::format("{}", fmt::join(names, "|")));
 }
 
 CLI::Validator positive_and_finite() {

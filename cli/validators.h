@@ -12,6 +12,9 @@ CLI::Validator not_empty();
 // An option that names a file.
 CLI::Option *add_file_option(CLI::App &command, const std::string &name, std::string &path, const std::string &what);
 
+// Takes the names of dtypes that have CPU kernels, and shows them in the help.
+void take_cpu_dtypes(CLI::Option *option);
+
 // CLI11 takes NaN for a positive number.
 CLI::Validator positive_and_finite();
 

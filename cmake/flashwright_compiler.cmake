@@ -5,7 +5,7 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 if(PROJECT_IS_TOP_LEVEL)
-    add_compile_options(-Wall -Wextra)
+    add_compile_options(-Wall -Wextra -Wshadow)
 endif()
 # GCC warns of what instrumented code only seems to do; the release build is the one that must be free of warnings.
 if(FLASHWRIGHT_WERROR AND NOT FLASHWRIGHT_SANITIZE)

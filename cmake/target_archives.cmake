@@ -35,7 +35,7 @@ foreach(target IN LISTS FLASHWRIGHT_TARGETS)
     configure_file(cmake/target_archive/CMakeLists.txt.in "${dir}/CMakeLists.txt" @ONLY)
 
     set(files "${dir}/CMakeLists.txt|CMakeLists.txt" "${dir}/kernel_registry.cpp|runtime/src/kernel_registry.cpp")
-    foreach(source IN LISTS runtime_sources ITEMS kernels/cpu_tiles.h LICENSE)
+    foreach(source IN LISTS runtime_sources ITEMS kernels/cpu_tiles.h kernels/dtype.h kernels/dtype_dispatch.h LICENSE)
         list(APPEND files "${PROJECT_SOURCE_DIR}/${source}|${source}")
     endforeach()
     foreach(header flashwright.h flashwright.hpp)

@@ -1,5 +1,6 @@
 #include "kernel_meter.h"
 
+#include "kernels/dtype_dispatch.h"
 #include "machine_info.h"
 #include "statistics.h"
 #include "support/clocks.h"
@@ -30,7 +31,7 @@ KernelMeter::KernelMeter(const std::string &op, const ShapeSpec &shape, flashwri
       execution_(execution),
       best_isa_(widest_usable_isa()),
       threads_(execution.threads > 0 ? execution.threads : flashwright_default_threads()),
-      bytes_(measured_->elements() * (dtype == FLASHWRIGHT_F64 ? 8.0 : 4.0)) {
+      bytes_(measured_->elements() * element_type(dtype).bytes) {
     const flashwright_kernel_info kernel = flashwright_kernel(measured_->choose(execution_).index);
     kernel_ = kernel.name;
     isa_ = kernel.isa;

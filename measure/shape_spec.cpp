@@ -24,7 +24,7 @@ std::vector<std::string_view> split(std::string_view text) {
     return fields;
 }
 
-// Sizes are kept far from where products of all of them would overflow.
+// Far below where the product of all sizes would overflow.
 constexpr std::int64_t kLargestExtent = 1 << 24;
 constexpr double kLargestTensor = 1e12;
 
@@ -32,16 +32,16 @@ std::int64_t parse_extent(const std::string &text, std::string_view field) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
     if (error != std::errc() || end != field.data() + field.size() || value < 1 || value > kLargestExtent) {
-        fail(text, fmt::format("\"{}\" is no number from 1 to {}", field, kLargestExtent));
+        fail(text, fmt::format("\"{}\" is not an integer from 1 to {}", field, kLargestExtent));
     }
     return value;
 }
 
-// Pairs of a query and a key that it sees.
-double seen_pairs(const ShapeSpec &shape) {
+// Pairs of a query and a key that is not masked.
+double unmasked_pairs(const ShapeSpec &shape) {
     double pairs = static_cast<double>(shape.seqlen_q) * static_cast<double>(shape.seqlen_k);
     if (shape.causal) {
-        // Row i sees min(i + 1, seqlen_k) keys: a triangle, then full rows.
+        // Row i has min(i + 1, seqlen_k) keys: a triangle, then full rows.
         const double triangle = static_cast<double>(std::min(shape.seqlen_q, shape.seqlen_k));
         pairs = triangle * (triangle + 1) / 2 +
                 (static_cast<double>(shape.seqlen_q) - triangle) * static_cast<double>(shape.seqlen_k);
@@ -58,7 +58,7 @@ ShapeSpec parse_shape_spec(const std::string &text) {
         fields.pop_back();
     }
     if (fields.size() != 6 && fields.size() != 7) {
-        fail(text, fmt::format("{} numbers, not 6 or 7", fields.size()));
+        fail(text, fmt::format("{} numbers instead of 6 or 7", fields.size()));
     }
     std::int64_t extents[7];
     std::transform(fields.begin(), fields.end(), extents,
@@ -72,7 +72,7 @@ ShapeSpec parse_shape_spec(const std::string &text) {
                              fields.size() == 7 ? extents[6] : extents[5],
                              causal};
     if (shape.num_heads % shape.num_heads_kv != 0) {
-        fail(text, "HQ is no multiple of HKV");
+        fail(text, "HQ is not a multiple of HKV");
     }
     const double largest = static_cast<double>(shape.batch) * static_cast<double>(shape.num_heads) *
                            static_cast<double>(std::max(shape.seqlen_q, shape.seqlen_k)) *
@@ -91,11 +91,11 @@ std::string to_string(const ShapeSpec &shape) {
 }
 
 double forward_flops(const ShapeSpec &shape) {
-    return seen_pairs(shape) * 2.0 * static_cast<double>(shape.head_dim + shape.head_dim_v);
+    return unmasked_pairs(shape) * 2.0 * static_cast<double>(shape.head_dim + shape.head_dim_v);
 }
 
 double backward_flops(const ShapeSpec &shape) {
-    return seen_pairs(shape) * static_cast<double>(6 * shape.head_dim + 4 * shape.head_dim_v);
+    return unmasked_pairs(shape) * static_cast<double>(6 * shape.head_dim + 4 * shape.head_dim_v);
 }
 
 double forward_elements(const ShapeSpec &shape) {

@@ -15,7 +15,7 @@ struct ShapeSpec {
 ShapeSpec parse_shape_spec(const std::string &text);  // throws std::invalid_argument
 std::string to_string(const ShapeSpec &shape);        // what parse_shape_spec reads; DV only where it differs from D
 
-// Multiplications and additions of the forward pass: 2 * (D + DV) for each pair of query and key that is seen.
+// Multiplications and additions of the forward pass: 2 * (D + DV) for each unmasked pair of query and key.
 double forward_flops(const ShapeSpec &shape);
 // And of the backward pass: 6 * D + 4 * DV.
 double backward_flops(const ShapeSpec &shape);
@@ -23,7 +23,7 @@ double backward_flops(const ShapeSpec &shape);
 // Elements of Q, K, V and the output.
 double forward_elements(const ShapeSpec &shape);
 
-// What `flashwright bench` runs when nothing is said: dense and causal, short and long, an image encoder, odd sizes.
+// The default shapes of `flashwright bench`: dense and causal, short and long, an image encoder, odd sizes.
 const std::vector<ShapeSpec> &default_shapes();
 
 }  // namespace flashwright

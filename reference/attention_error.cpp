@@ -1,65 +1,59 @@
 #include "attention_error.h"
 
-#include "strided_view.h"
+#include "tensor_reader.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 namespace flashwright {
+namespace {
 
-double difference(double exact, double actual) {
-    if (exact == actual || (std::isnan(exact) && std::isnan(actual))) {
-        return 0;
-    }
-    const double distance = std::abs(exact - actual);
+double difference(double expected, double actual) {
+    if (expected == actual || (std::isnan(expected) && std::isnan(actual))) return 0;
+    const double distance = std::fabs(expected - actual);
     return std::isfinite(distance) ? distance : std::numeric_limits<double>::infinity();
 }
 
-double largest_finite(const std::vector<double> &values) {
+// unit(expected) is what a difference is relative to.
+template <typename Unit>
+double largest_difference(const std::vector<double> &expected, const flashwright_tensor &tensor, Unit unit) {
+    const TensorRows actual(tensor);
     double largest = 0;
-    for (const double value : values) {
-        if (std::isfinite(value)) {
-            largest = std::max(largest, std::abs(value));
-        }
-    }
+    for (std::size_t n = 0; n < expected.size(); ++n)
+        largest = std::max(largest, difference(expected[n], actual.values()[n]) / unit(expected[n]));
     return largest;
 }
 
-namespace {
-
-template <typename T>
-AttentionError attention_error_of(const ExactAttention &exact, const StridedView<T> &out, const StridedView<T> &lse) {
-    AttentionError error = {0, 0};
-    std::size_t row = 0, element = 0;
-    for (std::int64_t batch = 0; batch < out.shape[0]; ++batch) {
-        for (std::int64_t head = 0; head < out.shape[1]; ++head) {
-            for (std::int64_t i = 0; i < out.shape[2]; ++i, ++row) {
-                const double exact_lse = exact.softmax_lse[row];
-                const double lse_unit = std::isfinite(exact_lse) ? std::max(1.0, std::abs(exact_lse)) : 1;
-                error.softmax_lse =
-                    std::max(error.softmax_lse, difference(exact_lse, lse(0, batch, head, i)) / lse_unit);
-                for (std::int64_t c = 0; c < out.shape[3]; ++c, ++element) {
-                    error.out = std::max(error.out, difference(exact.out[element], out(batch, head, i, c)));
-                }
-            }
-        }
-    }
-    const double unit = largest_finite(exact.out);
-    error.out /= unit > 0 ? unit : 1;
-    return error;
+double largest_difference(const std::vector<double> &expected, const flashwright_tensor &tensor, double unit) {
+    return largest_difference(expected, tensor, [unit](double) { return unit > 0 ? unit : 1; });
 }
 
 }  // namespace
 
-AttentionError attention_error(const ExactAttention &exact, const flashwright_tensor &out,
-                               const flashwright_tensor &softmax_lse) {
-    if (out.dtype == FLASHWRIGHT_F64) {
-        return attention_error_of(exact, StridedView<double>(out), StridedView<double>(softmax_lse));
-    }
-    return attention_error_of(exact, StridedView<float>(out), StridedView<float>(softmax_lse));
+double largest_finite(const std::vector<double> &values) {
+    double largest = 0;
+    for (const double value : values)
+        if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
+    return largest;
 }
 
-double attention_tolerance(flashwright_dtype dtype) { return dtype == FLASHWRIGHT_F64 ? 1e-9 : 1e-5; }
+AttentionError attention_error(const ReferenceAttention &reference, const flashwright_tensor &out,
+                               const flashwright_tensor &softmax_lse) {
+    const auto lse_unit = [](double lse) { return std::isfinite(lse) ? std::max(1.0, std::fabs(lse)) : 1; };
+    return {largest_difference(reference.out, out, largest_finite(reference.out)),
+            largest_difference(reference.softmax_lse, softmax_lse, lse_unit)};
+}
+
+GradientError gradient_error(const ReferenceGradient &reference, const flashwright_backward_args &args) {
+    GradientError error;
+    error.gradients.emplace_back("dq", largest_difference(reference.dq, args.dq, reference.dq_unit));
+    error.gradients.emplace_back("dk", largest_difference(reference.dk, args.dk, reference.dk_unit));
+    error.gradients.emplace_back("dv", largest_difference(reference.dv, args.dv, reference.dv_unit));
+    if (args.dbias.data != nullptr) {
+        error.gradients.emplace_back("dbias", largest_difference(reference.dbias, args.dbias, reference.dbias_unit));
+    }
+    return error;
+}
 
 }  // namespace flashwright

@@ -1,5 +1,7 @@
 #include "contiguous_tensor.h"
 
+#include "kernels/dtype_dispatch.h"
+
 #include <algorithm>
 #include <random>
 
@@ -9,8 +11,7 @@ namespace {
 constexpr std::size_t kAlignment = 64, kPage = 4096, kMallocAlignment = 16;
 
 std::size_t padded_bytes(const flashwright_tensor &tensor) {
-    const std::size_t element_size = tensor.dtype == FLASHWRIGHT_F64 ? sizeof(double) : sizeof(float);
-    const std::size_t bytes = element_count(tensor) * element_size;
+    const std::size_t bytes = element_count(tensor) * static_cast<std::size_t>(element_type(tensor.dtype).bytes);
     return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
@@ -66,7 +67,7 @@ std::unique_ptr<std::byte[]> allocate_tensors(std::initializer_list<flashwright_
 }
 
 void fill_with_g(const flashwright_tensor &tensor, std::int64_t s) {
-    tensor.dtype == FLASHWRIGHT_F64 ? fill<double>(tensor, s) : fill<float>(tensor, s);
+    dispatch_cpu_dtype(tensor.dtype, [&](auto element) { fill<decltype(element)>(tensor, s); });
 }
 
 }  // namespace flashwright

@@ -1,7 +1,6 @@
 #include "reference_gradient.h"
 
 #include "attention_error.h"
-#include "contiguous_tensor.h"
 #include "reference_score.h"
 
 #include <algorithm>
@@ -9,170 +8,180 @@
 namespace flashwright {
 namespace {
 
-template <typename T>
-class Gradient {
- public:
-    explicit Gradient(const flashwright_backward_args &args)
-        : q_(args.q), k_(args.k), v_(args.v), dout_(args.dout), score_(args.q, args.k, args.score) {
-        result_.dq.resize(element_count(args.q));
-        result_.dk.resize(element_count(args.k));
-        result_.dv.resize(element_count(args.v));
-        if (args.dbias.data != nullptr) {
-            dbias_.emplace(args.dbias);
-            result_.dbias.resize(element_count(args.dbias));
-        }
-        const auto keys = static_cast<std::size_t>(k_.shape[0] * k_.shape[1] * k_.shape[2]);
-        dk_sizes_.resize(keys);
-        dv_sizes_.resize(keys);
-        dbias_sizes_.resize(result_.dbias.size());
+// Row-major sums of one gradient, with the sums of magnitudes of each of its rows or elements.
+template <typename Real>
+struct GradientSums {
+    GradientSums(const std::int64_t (&extents)[4], std::size_t unit_count)
+        : shape{extents[0], extents[1], extents[2], extents[3]},
+          values(static_cast<std::size_t>(shape[0] * shape[1] * shape[2] * shape[3])),
+          units(unit_count) {}
+
+    Real *row(std::size_t index) { return values.data() + index * static_cast<std::size_t>(shape[3]); }
+
+    std::vector<double> result(Rounding rounding) const {
+        std::vector<double> results;
+        results.reserve(values.size());
+        for (const Real value : values) results.push_back(static_cast<double>(rounded(rounding, value)));
+        return results;
     }
 
-    ExactGradient compute() {
-        for (std::int64_t batch = 0; batch < q_.shape[0]; ++batch) {
-            for (std::int64_t head = 0; head < q_.shape[1]; ++head) {
-                for (std::int64_t i = 0; i < q_.shape[2]; ++i) {
-                    add_row(batch, head, i);
-                }
-            }
-        }
-        result_.dk_size = largest_finite(dk_sizes_);
-        result_.dv_size = largest_finite(dv_sizes_);
-        result_.dbias_size = largest_finite(dbias_sizes_);
-        return std::move(result_);
-    }
-
- private:
-    struct Pair {
-        std::int64_t key;
-        double probability, slope, dprobability, dprobability_size;
-    };
-
-    StridedView<T> q_, k_, v_, dout_;
-    ExactScore<T> score_;
-    std::optional<StridedView<T>> dbias_;
-    ExactGradient result_;
-    std::vector<double> dk_sizes_, dv_sizes_;  // of each key
-    std::vector<double> dbias_sizes_;          // of each element
-
-    // The keys that the row sees.
-    std::vector<Pair> pairs_of(std::int64_t batch, std::int64_t head, std::int64_t head_kv, std::int64_t i) const {
-        std::vector<Pair> pairs;
-        double largest = -std::numeric_limits<double>::infinity(), sum = 0;
-        for (std::int64_t j = 0; j < k_.shape[2]; ++j) {
-            double slope = 1;
-            if (const auto score = score_(batch, head, i, j, &slope)) {
-                pairs.push_back({j, *score, slope, 0, 0});
-                largest = std::max(largest, *score);
-            }
-        }
-        for (Pair &pair : pairs) {
-            pair.probability = std::exp(pair.probability - largest);
-            sum += pair.probability;
-            for (std::int64_t c = 0; c < v_.shape[3]; ++c) {
-                const double product = static_cast<double>(dout_(batch, head, i, c)) *
-                                       static_cast<double>(v_(batch, head_kv, pair.key, c));
-                pair.dprobability += product;
-                pair.dprobability_size += std::fabs(product);
-            }
-        }
-        for (Pair &pair : pairs) {
-            pair.probability /= sum;
-        }
-        return pairs;
-    }
-
-    void add_row(std::int64_t batch, std::int64_t head, std::int64_t i) {
-        const std::int64_t head_kv = head / (q_.shape[1] / k_.shape[1]);
-        const std::vector<Pair> pairs = pairs_of(batch, head, head_kv, i);
-        double delta = 0, delta_size = 0, dq_size = 0;
-        for (const Pair &pair : pairs) {
-            delta += pair.probability * pair.dprobability;
-            delta_size += pair.probability * pair.dprobability_size;
-        }
-        const double q_size = largest_of_row(q_, batch, head, i), dout_size = largest_of_row(dout_, batch, head, i);
-        double *dq = row(result_.dq, q_, batch, head, i);
-        for (const Pair &pair : pairs) {
-            double *dk = row(result_.dk, k_, batch, head_kv, pair.key),
-                   *dv = row(result_.dv, v_, batch, head_kv, pair.key);
-            const double dscore = pair.probability * (pair.dprobability - delta);
-            const double ddot = dscore * pair.slope * score_.scale();
-            const double dscore_size = pair.probability * (pair.dprobability_size + delta_size);
-            const double ddot_size = dscore_size * std::fabs(pair.slope * score_.scale());
-            const auto key = static_cast<std::size_t>((batch * k_.shape[1] + head_kv) * k_.shape[2] + pair.key);
-            dq_size += ddot_size * largest_of_row(k_, batch, head_kv, pair.key);
-            dk_sizes_[key] += ddot_size * q_size;
-            dv_sizes_[key] += pair.probability * dout_size;
-            for (std::int64_t c = 0; c < q_.shape[3]; ++c) {
-                dq[c] += ddot * static_cast<double>(k_(batch, head_kv, pair.key, c));
-                dk[c] += ddot * static_cast<double>(q_(batch, head, i, c));
-            }
-            for (std::int64_t c = 0; c < v_.shape[3]; ++c) {
-                dv[c] += pair.probability * static_cast<double>(dout_(batch, head, i, c));
-            }
-            if (dbias_) {
-                const auto at = [&](int axis, std::int64_t index) { return dbias_->shape[axis] == 1 ? 0 : index; };
-                row(result_.dbias, *dbias_, at(0, batch), at(1, head), at(2, i))[pair.key] += dscore;
-                row(dbias_sizes_, *dbias_, at(0, batch), at(1, head), at(2, i))[pair.key] += dscore_size;
-            }
-        }
-        if (std::isfinite(dq_size)) result_.dq_size = std::max(result_.dq_size, dq_size);
-    }
-
-    static double largest_of_row(const StridedView<T> &view, std::int64_t batch, std::int64_t head, std::int64_t i) {
-        double largest = 0;
-        for (std::int64_t c = 0; c < view.shape[3]; ++c) {
-            const double size = std::fabs(static_cast<double>(view(batch, head, i, c)));
-            if (std::isfinite(size)) largest = std::max(largest, size);
-        }
-        return largest;
-    }
-
-    static double *row(std::vector<double> &values, const StridedView<T> &like, std::int64_t batch, std::int64_t head,
-                       std::int64_t i) {
-        return values.data() + ((batch * like.shape[1] + head) * like.shape[2] + i) * like.shape[3];
-    }
+    std::int64_t shape[4];
+    std::vector<Real> values;
+    std::vector<double> units;
 };
 
-template <typename T>
-double largest_difference(const std::vector<double> &exact, const flashwright_tensor &tensor) {
-    const StridedView<T> actual(tensor);
-    double largest = 0;
-    std::size_t element = 0;
-    for (std::int64_t batch = 0; batch < actual.shape[0]; ++batch) {
-        for (std::int64_t head = 0; head < actual.shape[1]; ++head) {
-            for (std::int64_t i = 0; i < actual.shape[2]; ++i) {
-                for (std::int64_t c = 0; c < actual.shape[3]; ++c, ++element) {
-                    largest = std::max(largest, difference(exact[element], actual(batch, head, i, c)));
-                }
-            }
-        }
+template <typename Real>
+GradientSums<Real> sums_like(const TensorRows &rows) {
+    const std::int64_t shape[] = {rows.batches(), rows.heads(), rows.rows(), rows.channels()};
+    return {shape, static_cast<std::size_t>(shape[0] * shape[1] * shape[2])};
+}
+
+// An axis of extent 1 takes the sum over the whole axis of the scores.
+template <typename Real>
+GradientSums<Real> bias_sums(const flashwright_tensor &dbias) {
+    std::int64_t shape[4] = {};
+    if (dbias.data != nullptr) {
+        const TensorReader tensor(dbias);
+        for (int axis = 0; axis < 4; ++axis) shape[axis] = tensor.extent(axis);
+    }
+    return {shape, static_cast<std::size_t>(shape[0] * shape[1] * shape[2] * shape[3])};
+}
+
+// The largest finite magnitude of each row.
+std::vector<double> largest_of_rows(const TensorRows &rows) {
+    std::vector<double> largest(static_cast<std::size_t>(rows.batches() * rows.heads() * rows.rows()));
+    const auto channels = static_cast<std::size_t>(rows.channels());
+    for (std::size_t n = 0; n < rows.values().size(); ++n) {
+        const double size = std::fabs(rows.values()[n]);
+        if (std::isfinite(size)) largest[n / channels] = std::max(largest[n / channels], size);
     }
     return largest;
 }
 
+template <typename Real>
+class Gradient {
+ public:
+    Gradient(const flashwright_backward_args &args, Rounding rounding, bool delta_from_out)
+        : score_(args.q, args.k, args.score),
+          v_(args.v),
+          dout_(args.dout),
+          rounding_(rounding),
+          dq_(sums_like<Real>(score_.q())),
+          dk_(sums_like<Real>(score_.k())),
+          dv_(sums_like<Real>(v_)),
+          dbias_(bias_sums<Real>(args.dbias)),
+          q_largest_(largest_of_rows(score_.q())),
+          k_largest_(largest_of_rows(score_.k())),
+          dout_largest_(largest_of_rows(dout_)) {
+        if (delta_from_out) out_.emplace(args.out);
+    }
+
+    ReferenceGradient compute() {
+        for (std::int64_t batch = 0; batch < dout_.batches(); ++batch)
+            for (std::int64_t head = 0; head < dout_.heads(); ++head)
+                for (std::int64_t i = 0; i < dout_.rows(); ++i) add_query(batch, head, i);
+        return {dq_.result(rounding_),     dk_.result(rounding_),       dv_.result(rounding_),
+                dbias_.result(rounding_),  largest_finite(dq_.units),   largest_finite(dk_.units),
+                largest_finite(dv_.units), largest_finite(dbias_.units)};
+    }
+
+ private:
+    // dP = dout * v of a key, and the sum of the magnitudes of its terms.
+    struct ProbabilityGradient {
+        Real value, unit;
+    };
+
+    ReferenceScore<Real> score_;
+    TensorRows v_, dout_;
+    std::optional<TensorRows> out_;
+    Rounding rounding_;
+    GradientSums<Real> dq_, dk_, dv_, dbias_;
+    std::vector<double> q_largest_, k_largest_, dout_largest_;
+    SoftmaxRow<Real> row_;
+    std::vector<ProbabilityGradient> dp_;
+
+    void add_query(std::int64_t batch, std::int64_t head, std::int64_t i) {
+        score_.softmax(batch, head, i, rounding_, row_);
+        const std::int64_t head_kv = score_.head_kv(head);
+        const std::size_t query = dout_.index(batch, head, i);
+        dp_.clear();
+        Real delta = 0, delta_unit = 0;
+        for (const UnmaskedKey<Real> &key : row_.keys) {
+            dp_.push_back(product(dout_.row(batch, head, i), v_.row(batch, head_kv, key.key)));
+            dp_.back().value = rounded(rounding_, dp_.back().value);
+            delta += key.probability * dp_.back().value;
+            delta_unit += key.probability * dp_.back().unit;
+        }
+        if (out_) delta = product(dout_.row(batch, head, i), out_->row(batch, head, i)).value;
+        for (std::size_t n = 0; n < row_.keys.size(); ++n) {
+            const UnmaskedKey<Real> &key = row_.keys[n];
+            const std::size_t at = v_.index(batch, head_kv, key.key);
+            const Real dscore = rounded(rounding_, key.probability * (dp_[n].value - delta));
+            const auto dscore_unit = static_cast<double>(key.probability * (dp_[n].unit + delta_unit));
+            add_pair(query, at, score_.q().row(batch, head, i), score_.k().row(batch, head_kv, key.key),
+                     rounded(rounding_, dscore * key.derivative) * static_cast<Real>(score_.scale()),
+                     dscore_unit * std::fabs(static_cast<double>(key.derivative) * score_.scale()));
+            add_value(query, at, dout_.row(batch, head, i), key.probability);
+            if (!dbias_.values.empty()) add_bias(bias_index(batch, head, i, key.key), dscore, dscore_unit);
+        }
+    }
+
+    ProbabilityGradient product(const double *a, const double *b) const {
+        ProbabilityGradient sum = {0, 0};
+        for (std::int64_t c = 0; c < dout_.channels(); ++c) {
+            const Real term = static_cast<Real>(a[c]) * static_cast<Real>(b[c]);
+            sum.value += term;
+            sum.unit += std::fabs(term);
+        }
+        return sum;
+    }
+
+    // ddot: the gradient by the dot product of a query and a key.
+    void add_pair(std::size_t query, std::size_t key, const double *q, const double *k, Real ddot, double ddot_unit) {
+        Real *dq = dq_.row(query), *dk = dk_.row(key);
+        for (std::int64_t c = 0; c < dq_.shape[3]; ++c) {
+            dq[c] += ddot * static_cast<Real>(k[c]);
+            dk[c] += ddot * static_cast<Real>(q[c]);
+        }
+        dq_.units[query] += ddot_unit * k_largest_[key];
+        dk_.units[key] += ddot_unit * q_largest_[query];
+    }
+
+    void add_value(std::size_t query, std::size_t key, const double *dout, Real probability) {
+        Real *dv = dv_.row(key);
+        for (std::int64_t c = 0; c < dv_.shape[3]; ++c) dv[c] += probability * static_cast<Real>(dout[c]);
+        dv_.units[key] += static_cast<double>(probability) * dout_largest_[query];
+    }
+
+    void add_bias(std::size_t index, Real dscore, double dscore_unit) {
+        dbias_.values[index] += dscore;
+        dbias_.units[index] += dscore_unit;
+    }
+
+    std::size_t bias_index(std::int64_t batch, std::int64_t head, std::int64_t i, std::int64_t j) const {
+        const std::int64_t position[] = {batch, head, i, j};
+        std::int64_t index = 0;
+        for (int axis = 0; axis < 4; ++axis)
+            index = index * dbias_.shape[axis] + (dbias_.shape[axis] == 1 ? 0 : position[axis]);
+        return static_cast<std::size_t>(index);
+    }
+};
+
 }  // namespace
 
-ExactGradient exact_gradient(const flashwright_backward_args &args) {
-    return args.q.dtype == FLASHWRIGHT_F64 ? Gradient<double>(args).compute() : Gradient<float>(args).compute();
+template <typename Real>
+ReferenceGradient reference_gradient(const flashwright_backward_args &args) {
+    return Gradient<Real>(args, nullptr, false).compute();
+}
+template ReferenceGradient reference_gradient<double>(const flashwright_backward_args &);
+template ReferenceGradient reference_gradient<long double>(const flashwright_backward_args &);
+
+ReferenceGradient reference_gradient_from_out(const flashwright_backward_args &args) {
+    return Gradient<double>(args, nullptr, true).compute();
 }
 
-GradientError gradient_error(const ExactGradient &exact, const flashwright_backward_args &args) {
-    GradientError error;
-    const auto add = [&](const char *name, const std::vector<double> &values, double size,
-                         const flashwright_tensor &tensor) {
-        const double difference = tensor.dtype == FLASHWRIGHT_F64 ? largest_difference<double>(values, tensor)
-                                                                  : largest_difference<float>(values, tensor);
-        error.gradients.emplace_back(name, difference / (size > 0 ? size : 1));
-    };
-    add("dq", exact.dq, exact.dq_size, args.dq);
-    add("dk", exact.dk, exact.dk_size, args.dk);
-    add("dv", exact.dv, exact.dv_size, args.dv);
-    if (args.dbias.data != nullptr) {
-        add("dbias", exact.dbias, exact.dbias_size, args.dbias);
-    }
-    return error;
+ReferenceGradient plain_gradient(const flashwright_backward_args &args, double (*rounding)(double)) {
+    return Gradient<double>(args, rounding, false).compute();
 }
-
-double gradient_tolerance(flashwright_dtype dtype) { return dtype == FLASHWRIGHT_F64 ? 1e-9 : 4e-5; }
 
 }  // namespace flashwright

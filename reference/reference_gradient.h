@@ -1,32 +1,30 @@
-// The gradients of attention by their definition, in double: what backward kernels are checked against.
+// The gradients of attention by their definition: what backward kernels are checked against.
 #pragma once
 
 #include "flashwright/flashwright.h"
 
-#include <string>
-#include <utility>
 #include <vector>
 
 namespace flashwright {
 
-struct ExactGradient {
+struct ReferenceGradient {
     std::vector<double> dq, dk, dv, dbias;  // row-major, of their tensors' shapes; dbias is empty unless asked for
-    // Of each the largest sum of magnitudes that a row is made of: what rounding is relative to, also where terms
-    // cancel.
-    double dq_size = 0, dk_size = 0, dv_size = 0, dbias_size = 0;
+    // What errors of each are relative to: the largest sum of magnitudes that a row is made of. Rounding is relative to
+    // this even where terms cancel.
+    double dq_unit = 0, dk_unit = 0, dv_unit = 0, dbias_unit = 0;
 };
 
-// Takes what flashwright_backward takes and has accepted; the probabilities are computed anew, out and softmax_lse not
-// read.
-ExactGradient exact_gradient(const flashwright_backward_args &args);
+// Takes what flashwright_backward or flashwright_gpu_backward takes and accepts. Probabilities and out are calculated
+// anew: reads neither out nor softmax_lse, and of dbias only whether it has data, and its shape. Real is what it
+// calculates in: double or long double.
+template <typename Real = double>
+ReferenceGradient reference_gradient(const flashwright_backward_args &args);
 
-// How far the gradients in `args` are from exact ones: the largest difference of each, relative to its size.
-struct GradientError {
-    std::vector<std::pair<std::string, double>> gradients;
-};
-GradientError gradient_error(const ExactGradient &exact, const flashwright_backward_args &args);
+// The same, but with sum(dout * out) of each row from args.out, which is rounded: as kernels get it.
+ReferenceGradient reference_gradient_from_out(const flashwright_backward_args &args);
 
-// What `flashwright run backward --verify` accepts.
-double gradient_tolerance(flashwright_dtype dtype);
+// Gradients by attention that writes each step down in a narrow type: scores, probabilities, dP = dout * v, dS before
+// and after the soft cap, and the results are rounded, and exact in between. Units are rounded nowhere.
+ReferenceGradient plain_gradient(const flashwright_backward_args &args, double (*rounding)(double));
 
 }  // namespace flashwright

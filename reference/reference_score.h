@@ -1,116 +1,138 @@
-// The score of one pair of a query and a key by its definition, in double.
+// The score of one pair of a query and a key by its definition, and the softmax of a row of scores.
 #pragma once
 
 #include "flashwright/flashwright.h"
-#include "strided_view.h"
+#include "tensor_reader.h"
 
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
 #include <optional>
+#include <vector>
 
 namespace flashwright {
 
-inline std::int64_t sum_within_range(std::int64_t a, std::int64_t b) {
-    std::int64_t sum;
-    if (!__builtin_add_overflow(a, b, &sum)) {
-        return sum;
-    }
-    return b < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
+// What happens to the result of each step; null: nothing.
+using Rounding = double (*)(double);
+
+template <typename Real>
+Real rounded(Rounding rounding, Real value) {
+    return rounding == nullptr ? value : static_cast<Real>(rounding(static_cast<double>(value)));
 }
 
-template <typename T>
-std::optional<StridedView<T>> optional_view(const flashwright_tensor *tensor) {
-    if (tensor == nullptr || tensor->data == nullptr) {
-        return std::nullopt;
-    }
-    return StridedView<T>(*tensor);
-}
+// A key that a query attends to.
+template <typename Real>
+struct UnmaskedKey {
+    std::int64_t key;
+    Real score;
+    Real derivative;       // of the score by the scaled dot product
+    Real probability = 0;  // softmax of the row's scores
+};
 
-// What the score of one (query, key) pair goes through, in the order of the definition.
-template <typename T>
-class ExactScore {
+template <typename Real>
+struct SoftmaxRow {
+    std::vector<UnmaskedKey<Real>> keys;
+    Real sum;  // of exp(score - largest score)
+    Real softmax_lse;
+};
+
+// Calculates in Real.
+template <typename Real>
+class ReferenceScore {
  public:
-    ExactScore(const flashwright_tensor &q, const flashwright_tensor &k, const flashwright_score_options &options)
+    ReferenceScore(const flashwright_tensor &q, const flashwright_tensor &k, const flashwright_score_options &options)
         : q_(q),
           k_(k),
           options_(options),
-          key_lengths_(optional_view<std::int32_t>(options.key_lengths)),
-          bias_(optional_view<T>(options.bias)),
-          mask_(optional_view<std::uint8_t>(options.mask)),
-          alibi_slopes_(optional_view<T>(options.alibi_slopes)),
-          scale_(options_.softmax_scale != nullptr ? *options_.softmax_scale
-                                                   : 1 / std::sqrt(static_cast<double>(q_.shape[3]))) {}
+          key_lengths_(optional_reader(options.key_lengths)),
+          bias_(optional_reader(options.bias)),
+          mask_(optional_reader(options.mask)),
+          alibi_slopes_(optional_reader(options.alibi_slopes)),
+          scale_(options.softmax_scale != nullptr ? *options.softmax_scale
+                                                  : 1 / std::sqrt(static_cast<double>(q_.channels()))) {}
 
-    // Nothing: the key is hidden, and then neither Q nor K is looked at.
-    // `slope`, if given, becomes the derivative of the score by the scaled dot product.
-    std::optional<double> operator()(std::int64_t batch, std::int64_t head, std::int64_t i, std::int64_t j,
-                                     double *slope = nullptr) const {
-        const std::int64_t diagonal = sum_within_range(i, diagonal_offset(batch));
-        if (!position_is_seen(batch, diagonal, j) || (mask_ && (*mask_)(batch, head, i, j) == 0)) {
+    const TensorRows &q() const { return q_; }
+    const TensorRows &k() const { return k_; }
+    double scale() const { return scale_; }
+    std::int64_t head_kv(std::int64_t head) const { return head / (q_.heads() / k_.heads()); }
+
+    // Nothing where the key is masked: then neither Q nor K is read.
+    std::optional<UnmaskedKey<Real>> operator()(std::int64_t batch, std::int64_t head, std::int64_t i,
+                                                std::int64_t j) const {
+        const Position diagonal = i + diagonal_offset(batch);
+        if (!position_is_unmasked(batch, diagonal, j) || (mask_ && (*mask_)(batch, head, i, j) == 0)) {
             return std::nullopt;
         }
-        const double bias = bias_ ? static_cast<double>((*bias_)(batch, head, i, j)) : 0;
+        const double bias = bias_ ? (*bias_)(batch, head, i, j) : 0;
         if (bias == -std::numeric_limits<double>::infinity()) {
             return std::nullopt;
         }
-        double score = dot(batch, head, i, j) * scale_;
-        if (slope != nullptr) {
-            *slope = 1;
-        }
+        Real score = dot(batch, head, i, j) * static_cast<Real>(scale_), derivative = 1;
         if (options_.softcap != 0) {
-            const double tanh = std::tanh(score / options_.softcap);
-            score = options_.softcap * tanh;
-            if (slope != nullptr) {
-                *slope = 1 - tanh * tanh;
-            }
+            const Real softcap = static_cast<Real>(options_.softcap), tanh = std::tanh(score / softcap);
+            score = softcap * tanh;
+            derivative = 1 - tanh * tanh;
         }
         if (alibi_slopes_) {
-            const double slope = (*alibi_slopes_)(0, 0, 0, head);
-            score -= slope * std::abs(static_cast<double>(j) - static_cast<double>(diagonal));
+            const Position distance = j < diagonal ? diagonal - j : j - diagonal;
+            score -= static_cast<Real>((*alibi_slopes_)(0, 0, 0, head)) *
+                     static_cast<Real>(static_cast<std::uint64_t>(distance));
         }
-        return score + bias;
+        return UnmaskedKey<Real>{j, score + static_cast<Real>(bias), derivative};
     }
 
-    double scale() const { return scale_; }
+    // Scores and probabilities are rounded.
+    void softmax(std::int64_t batch, std::int64_t head, std::int64_t i, Rounding rounding,
+                 SoftmaxRow<Real> &row) const {
+        constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
+        Real largest = -kInfinity;
+        row.keys.clear();
+        for (std::int64_t j = 0; j < k_.rows(); ++j) {
+            if (auto key = (*this)(batch, head, i, j)) {
+                key->score = rounded(rounding, key->score);
+                largest = std::fmax(largest, key->score);  // passes over NaN, which reaches the row by its weight
+                row.keys.push_back(*key);
+            }
+        }
+        const Real shift = largest == -kInfinity ? 0 : largest;  // a score of -infinity has weight 0 in any row
+        row.sum = 0;
+        for (UnmaskedKey<Real> &key : row.keys) row.sum += key.probability = std::exp(key.score - shift);
+        for (UnmaskedKey<Real> &key : row.keys) key.probability = rounded(rounding, key.probability / row.sum);
+        row.softmax_lse = row.sum == 0 ? -kInfinity : largest + std::log(row.sum);
+    }
 
  private:
-    StridedView<T> q_, k_;
+    __extension__ typedef __int128 Position;  // sums of positions and offsets never overflow
+
+    TensorRows q_, k_;
     const flashwright_score_options &options_;
-    std::optional<StridedView<std::int32_t>> key_lengths_;
-    std::optional<StridedView<T>> bias_;
-    std::optional<StridedView<std::uint8_t>> mask_;
-    std::optional<StridedView<T>> alibi_slopes_;
+    std::optional<TensorReader> key_lengths_, bias_, mask_, alibi_slopes_;
     double scale_;
 
+    static std::optional<TensorReader> optional_reader(const flashwright_tensor *tensor) {
+        if (tensor == nullptr || tensor->data == nullptr) return std::nullopt;
+        return TensorReader(*tensor);
+    }
+
     std::int64_t key_length(std::int64_t batch) const {
-        return key_lengths_ ? (*key_lengths_)(0, 0, 0, batch) : k_.shape[2];
+        return key_lengths_ ? static_cast<std::int64_t>((*key_lengths_)(0, 0, 0, batch)) : k_.rows();
     }
 
-    std::int64_t diagonal_offset(std::int64_t batch) const {
-        if (options_.diagonal != nullptr) {
-            return *options_.diagonal;
-        }
-        return options_.align == FLASHWRIGHT_ALIGN_BOTTOM_RIGHT ? key_length(batch) - q_.shape[2] : 0;
+    Position diagonal_offset(std::int64_t batch) const {
+        if (options_.diagonal != nullptr) return *options_.diagonal;
+        return options_.align == FLASHWRIGHT_ALIGN_BOTTOM_RIGHT ? key_length(batch) - q_.rows() : 0;
     }
 
-    bool position_is_seen(std::int64_t batch, std::int64_t diagonal, std::int64_t j) const {
-        if (j >= key_length(batch) || (options_.causal != 0 && j > diagonal)) {
-            return false;
-        }
-        if (options_.window_left >= 0 && j < sum_within_range(diagonal, -options_.window_left)) {
-            return false;
-        }
-        return options_.window_right < 0 || j <= sum_within_range(diagonal, options_.window_right);
+    bool position_is_unmasked(std::int64_t batch, Position diagonal, std::int64_t j) const {
+        if (j >= key_length(batch) || (options_.causal != 0 && j > diagonal)) return false;
+        if (options_.window_left >= 0 && j < diagonal - options_.window_left) return false;
+        return options_.window_right < 0 || j <= diagonal + options_.window_right;
     }
 
-    double dot(std::int64_t batch, std::int64_t head, std::int64_t i, std::int64_t j) const {
-        const std::int64_t head_kv = head / (q_.shape[1] / k_.shape[1]);
-        double sum = 0;
-        for (std::int64_t c = 0; c < q_.shape[3]; ++c) {
-            sum += static_cast<double>(q_(batch, head, i, c)) * static_cast<double>(k_(batch, head_kv, j, c));
-        }
+    Real dot(std::int64_t batch, std::int64_t head, std::int64_t i, std::int64_t j) const {
+        const double *q = q_.row(batch, head, i), *k = k_.row(batch, head_kv(head), j);
+        Real sum = 0;
+        for (std::int64_t c = 0; c < q_.channels(); ++c) sum += static_cast<Real>(q[c]) * static_cast<Real>(k[c]);
         return sum;
     }
 };

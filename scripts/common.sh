@@ -1,4 +1,4 @@
-# Sourced by the other scripts: where things are, what is said, how a preset is built and tested.
+# Sourced by the other scripts: paths, progress messages, and functions that build and test a preset.
 # shellcheck shell=bash
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# From a fresh clone to attention on real data: sets up, builds the library and the program, runs the recorded tensors of a
-# sentence encoder, compares with the exact result, measures the speed of this machine, tunes two shapes for it and builds
-# with the winners. About 9 minutes of processor time and 1 GB in build/, most of both for Halide and the kernels.
+# From a fresh clone to attention on real data. The script sets up, builds the library and the program, runs attention on recorded
+# tensors of a sentence encoder, compares with the reference, measures the speed of this machine, tunes two shapes for it and
+# builds with the winners. It takes about 9 minutes of CPU time and 1 GB in build/, most of both for Halide and the kernels.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -13,11 +13,11 @@ data=examples/data/minilm
 out=build/quickstart
 mkdir -p $out
 
-say "Attention forward on tensors recorded from all-MiniLM-L6-v2, checked against exact attention in double"
+say "Attention forward on tensors recorded from all-MiniLM-L6-v2, checked against reference attention in double"
 $bin/flashwright run forward --q $data/q.npy --k $data/k.npy --v $data/v.npy --key-lengths $data/key_lengths.npy \
     --out $out/out.npy --lse $out/lse.npy --verify
 
-say "The same through the library, from an application of a few lines, compared with the recorded result"
+say "The same call from a small application of the library, compared with the recorded result"
 $bin/minilm $data
 
 say "Speed: one thread, f32, three shapes"
@@ -25,16 +25,16 @@ $bin/flashwright bench --threads 1 --shape 1,8,8,1024,1024,64 --shape 1,8,8,1024
     --shape 1,8,8,1024,1024,64,causal
 
 shapes=(--shape "1,8,8,1024,1024,64,causal" --shape "8,12,12,197,197,64")
-say "Tuning two shapes for this machine, about two minutes"
+say "Tuning two shapes for this machine, which takes about two minutes"
 $bin/flashwright tune --output $out/winners.json --dtype f32 "${shapes[@]}" --budget 2m
 $bin/flashwright report $out/winners.t4.json -o $out/report.html
 
 if ! grep -q '"verdict": "win"' $out/winners.json; then
-    say "Done: no tile is faster here than the defaults. Results in $out, among them report.html; try $bin/flashwright --help"
+    say "Done: no tiles are faster here than the baseline. Results, with report.html, are in $out; try $bin/flashwright --help"
     exit
 fi
 
-say "Building with the winners, in build/tuned"
+say "Building with the winners in build/tuned"
 "$cmake" --preset release -B build/tuned -DFLASHWRIGHT_CONFIG="$PWD/$out/winners.json"
 "$cmake" --build build/tuned --parallel "$jobs" --target flashwright_program
 
@@ -42,4 +42,4 @@ say "Before and after"
 $bin/flashwright bench --threads 1 "${shapes[@]}"
 build/tuned/bin/flashwright bench --threads 1 "${shapes[@]}"
 
-say "Done. Results in $out, among them report.html; try $bin/flashwright --help"
+say "Done. Results, with report.html, are in $out; try $bin/flashwright --help"

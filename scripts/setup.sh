@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what the build needs: Debian or Ubuntu packages that are missing, and Halide, CMake and Ninja in build/venv.
-# Quick when all is there. With --tests also the tools that look at CUDA code, with --checks those of the static checks,
-# with --targets the compilers and emulators of other targets.
+# Installs what the build needs: missing Debian or Ubuntu packages, and Halide, CMake and Ninja in build/venv.
+# It is quick if nothing is missing. --tests adds the tools that analyse CUDA code, --checks the tools of the static checks,
+# --targets the compilers and emulators of other targets.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -9,7 +9,7 @@ packages=(build-essential binutils python3-venv libcli11-dev libfmt-dev nlohmann
     libbenchmark-dev libhwloc-dev libxxhash-dev libutf8proc-dev pkgconf procps qemu-user g++-aarch64-linux-gnu
     ocl-icd-libopencl1 pocl-opencl-icd)
 if [ "${1:-}" = --checks ]; then
-    packages+=(clang-format clang-tidy cppcheck doxygen shellcheck git)
+    packages+=(clang clang-format clang-tidy cppcheck doxygen shellcheck git)
 elif [ "${1:-}" = --targets ]; then
     packages+=(g++-riscv64-linux-gnu clang-14 lld-14 llvm-14 wasi-libc libc++-14-dev-wasm32 libclang-rt-14-dev-wasm32 nodejs
         libvulkan1 mesa-vulkan-drivers spirv-tools)
@@ -31,7 +31,7 @@ if [ ${#missing[@]} -gt 0 ]; then
     apt-get -q -y -o Acquire::Retries=3 -o Dpkg::Use-Pty=0 install --no-install-recommends "${missing[@]}"
 fi
 
-# install_in_venv REQUIREMENTS COMMAND...: unless these requirements are in the venv of this place, runs the command and installs them.
+# install_in_venv REQUIREMENTS COMMAND...: runs the command and installs the requirements, unless the venv already has them.
 install_in_venv() {
     local requirements=$1 stamp=$venv/${1%.txt}.stamp wanted
     shift

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# sizes.sh [BUILD]: bytes of the libraries in a build folder (build/release): of the runtime, of the kernels of each instruction set or
-# GPU backend, and of each kernel, largest first. Code and constants, without symbols for debuggers.
+# sizes.sh [BUILD]: lists the bytes of the libraries in a build folder (build/release): the runtime, the kernels of each instruction set
+# or GPU backend, and each kernel, largest first. The numbers are code and constants, without debug symbols.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -10,7 +10,7 @@ if [ ! -f "$build/lib/libflashwright.a" ]; then
     exit 1
 fi
 
-# Members of an archive: "name  (ex archive):", then one section a line.
+# `size` prints a member of an archive as "name  (ex archive):", then one section in each line.
 list_members() {
     printf '\n%s\n' "$(basename "$1")"
     size --format=sysv "$1" | awk '

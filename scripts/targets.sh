@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# targets.sh [TARGET...]: archives for other targets (docs/packaging.md), of the element types in FLASHWRIGHT_TARGETS_DTYPES (f32).
-# Those that an emulator here can run are built by their compilers and run a table of shapes; of the others the objects' format is
-# looked at, and nothing runs.
+# targets.sh [TARGET...]: makes archives for other targets (docs/packaging.md), for the element types in FLASHWRIGHT_TARGETS_DTYPES (f32).
+# If this machine or an emulator can run a target, its compiler builds the archive, and a table of shapes is run. For the other targets
+# the script checks the format of the objects and runs nothing.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -31,15 +31,15 @@ for target in "${targets[@]}"; do
     for object in "$work/run/$target/$name"/kernels/*; do
         start=$(od -An -tx1 -N4 "$object" | tr -d ' ')
         if [[ $start != "${formats[${target##*-}]}"* ]]; then
-            echo "error: $object: expected an object for ${target##*-}, it starts with $start"
+            echo "error: $object: expected an object for ${target##*-}, got one that starts with $start"
             exit 1
         fi
     done
     if [ -z "${toolchains[$target]:-}" ]; then
-        say "$target: $(find "$work/run/$target/$name/kernels" -type f | wc -l) objects in the target's format; skipped: nothing here runs them"
+        say "$target: $(find "$work/run/$target/$name/kernels" -type f | wc -l) objects in the target's format; skipped: nothing here can run them"
         continue
     fi
-    say "$target: built from its archive, and run"
+    say "$target: building from its archive, and running"
     arguments=()
     [ "${toolchains[$target]}" = native ] || arguments=(--toolchain "$PWD/cmake/toolchains/${toolchains[$target]}.cmake")
     "$cmake" -S tests/targets -B "$work/run/$target/build" -G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_MAKE_PROGRAM=$PWD/$venv/bin/ninja" \

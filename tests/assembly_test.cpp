@@ -43,7 +43,7 @@ Listing read_listing(const std::string &path) {
     std::ifstream file(path);
     Listing listing;
     for (std::string line; std::getline(file, line);) {
-        line = line.substr(0, line.find('#'));
+        line.erase(std::min(line.find('#'), line.size()));
         line.erase(line.find_last_not_of(" \t") + 1);
         if (line.empty()) continue;
         if (line[0] != '\t') {
@@ -76,10 +76,10 @@ std::vector<Lines> innermost_loops(const Listing &listing) {
     return innermost;
 }
 
-// A product whose operands may have to be hidden, for inputs that are not finite.
+// A product whose operands are masked where inputs may not be finite.
 bool selects(const std::string &line) { return line.find("{%k") != std::string::npos; }
 
-// An exit in its middle: the key that pairs leave over, once a block.
+// It has an exit in the middle: for the last key of a block with an odd number of keys.
 bool ends_early(const Lines &loop) {
     return std::count_if(loop.begin(), loop.end(), [](const std::string &line) { return !jump_target(line).empty(); }) >
            1;
@@ -127,9 +127,9 @@ TEST_P(Assembly, MatrixLoopsAreMultiplyAddsInRegisters) {
     const Listing listing = read_listing(path);
     ASSERT_FALSE(listing.instructions.empty()) << path;
 
-    // All of them, at least for keys that are tested one by one; a kernel without terms has them for the interior too.
+    // Every product is there for masked blocks; a kernel without terms has each for full blocks too.
     const bool gradient = kernel.op == "backward";
-    const std::int64_t lanes = (kernel.isa == "avx512" ? 64 : 32) / (kernel.dtype == FLASHWRIGHT_F64 ? 8 : 4);
+    const std::int64_t lanes = (kernel.isa == "avx512" ? 64 : 32) / element_type(kernel.dtype).bytes;
     const std::int64_t tile = gradient             ? kernel.width / lanes * std::min(kernel.tile_q, kernel.tile_k)
                               : kernel.is_decode() ? kernel.block_q * kernel.tile_v / lanes
                                                    : kernel.row_vectors * std::min(kernel.tile_k, kernel.tile_v);

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "tests/support/check.h"
+#include "tests/support/gradient.h"
 
 namespace flashwright::test {
 
@@ -166,15 +167,126 @@ TEST(CallersMemory, StepUsesItToo) {
     });
 }
 
+namespace {
+
+// `call(execution)` must name the kernel `expected`, and on an error leave the name alone. Without `kernel_used` it
+// must work too.
+template <typename Call>
+void expect_kernel_used(const std::string &expected, Call call) {
+    const char *const before = "before";
+    const char *used = before;
+    flashwright_execution execution = with_threads(-1);
+    execution.kernel_used = &used;
+    EXPECT_EQ(call(execution).code, FLASHWRIGHT_INVALID_ARGUMENT);
+    EXPECT_EQ(used, before);
+    CountingMemory no_memory;
+    no_memory.fail_at = 0;
+    execution = no_memory.execution(1);
+    execution.kernel_used = &used;
+    EXPECT_EQ(call(execution).code, FLASHWRIGHT_OUT_OF_MEMORY);
+    EXPECT_EQ(used, before);
+    execution = with_threads(2);
+    EXPECT_TRUE(is_ok(call(execution)));
+    EXPECT_EQ(used, before);
+    execution.kernel_used = &used;
+    ASSERT_TRUE(is_ok(call(execution)));
+    EXPECT_EQ(used, expected);
+}
+
+// The f32 kernel of the instruction set that calls use.
+std::string first_kernel(const std::string &op) {
+    for (std::int32_t i = 0; i < flashwright_isa_count(); i++) {
+        if (!flashwright_isa(i).chosen) continue;
+        for (const KernelCase &kernel : runnable_kernels(op))
+            if (kernel.dtype == FLASHWRIGHT_F32 && kernel.isa == flashwright_isa(i).name) return kernel.name;
+    }
+    return "";
+}
+
+// The kernel that flashwright_forward_choice or flashwright_backward_choice names.
+template <typename Args, typename Choice>
+std::string chosen(const Args &args, const flashwright_execution &execution, Choice choice) {
+    std::int32_t index = -1;
+    EXPECT_TRUE(is_ok(choice(&args, &execution, &index, nullptr, 0)));
+    return index < 0 ? "" : flashwright_kernel(index).name;
+}
+
+}  // namespace
+
+TEST(KernelUsed, ForwardNamesTheChosenKernel) {
+    for (const flashwright_dtype dtype : {FLASHWRIGHT_F32, FLASHWRIGHT_F64}) {
+        for (const std::int64_t rows : {1, 3, 40, 130}) {
+            Problem p(dtype, {1, 4, 1, rows, 70, 64, 64});
+            const flashwright_forward_args args = p.args();
+            expect_kernel_used(chosen(args, {}, flashwright_forward_choice),
+                               [&](const flashwright_execution &how) { return flashwright_forward(&args, &how); });
+        }
+    }
+}
+
+TEST(KernelUsed, ForwardNamesTheKernelThatWasForced) {
+    Problem p(FLASHWRIGHT_F32, {1, 2, 2, 20, 30, 16, 16});
+    const flashwright_forward_args args = p.args();
+    flashwright_execution execution = with_key_block(5);
+    const std::string expected = chosen(args, execution, flashwright_forward_choice);
+    const char *used = nullptr;
+    execution.kernel_used = &used;
+    ASSERT_TRUE(is_ok(flashwright_forward(&args, &execution)));
+    ASSERT_NE(used, nullptr);
+    EXPECT_EQ(used, expected);
+    execution = with_kernel(expected.c_str());
+    used = nullptr;
+    execution.kernel_used = &used;
+    ASSERT_TRUE(is_ok(flashwright_forward(&args, &execution)));
+    ASSERT_NE(used, nullptr);
+    EXPECT_EQ(used, expected);
+}
+
+TEST(KernelUsed, ForwardWithoutRowsNamesAKernelToo) {
+    Problem p(FLASHWRIGHT_F32, {1, 2, 2, 0, 30, 16, 16});
+    const flashwright_forward_args args = p.args();
+    flashwright_execution execution{};
+    const char *used = nullptr;
+    execution.kernel_used = &used;
+    ASSERT_TRUE(is_ok(flashwright_forward(&args, &execution)));
+    ASSERT_NE(used, nullptr);
+    EXPECT_EQ(used, chosen(args, {}, flashwright_forward_choice));
+}
+
+TEST(KernelUsed, BackwardNamesTheChosenKernel) {
+    GradientProblem p(FLASHWRIGHT_F32, {1, 2, 1, 40, 70, 24, 24});
+    ASSERT_TRUE(is_ok(run(p)));
+    const flashwright_backward_args args = p.args();
+    expect_kernel_used(chosen(args, {}, flashwright_backward_choice),
+                       [&](const flashwright_execution &how) { return flashwright_backward(&args, &how); });
+}
+
+TEST(KernelUsed, MergeAndStepNameKernelsOfTheirOp) {
+    const std::vector<std::int64_t> shape = {1, 2, 40, 20}, rows = {1, 2, 40};
+    Tensor out_a(FLASHWRIGHT_F32, shape), out_b(FLASHWRIGHT_F32, shape), out(FLASHWRIGHT_F32, shape);
+    Tensor lse_a(FLASHWRIGHT_F32, rows), lse_b(FLASHWRIGHT_F32, rows), lse(FLASHWRIGHT_F32, rows);
+    fill_g(out_a, 1), fill_g(out_b, 2), fill_g(lse_a, 3), fill_g(lse_b, 4);
+    const flashwright_merge_args merge{out_a.view(), lse_a.view(), out_b.view(), lse_b.view(), out.view(), lse.view()};
+    Tensor scores(FLASHWRIGHT_F32, {1, 2, 40, 30}), v(FLASHWRIGHT_F32, {1, 2, 30, 20});
+    fill_g(scores, 5), fill_g(v, 6);
+    // State of before and after the step: m and l as lse, acc as out.
+    const flashwright_step_args step{lse_a.view(), lse_b.view(), out_a.view(), scores.view(),
+                                     v.view(),     lse.view(),   lse_b.view(), out.view()};
+    expect_kernel_used(first_kernel("merge"),
+                       [&](const flashwright_execution &how) { return flashwright_merge(&merge, &how); });
+    expect_kernel_used(first_kernel("step"),
+                       [&](const flashwright_execution &how) { return flashwright_online_softmax_step(&step, &how); });
+}
+
 TEST(Threads, CallsFromSeveralThreadsAtOnce) {
     std::vector<std::thread> callers;
     std::atomic<int> wrong{0};
     for (int n = 0; n < 4; n++) {
         callers.emplace_back([&wrong, n] {
             Problem p(n % 2 ? FLASHWRIGHT_F64 : FLASHWRIGHT_F32, {1, 2, 1, 40 + n, 60 + n, 16, 16}, busy_options());
-            const Exact exact = exact_forward(p);
+            const ReferenceAttention expected = reference_forward(p);
             for (int repeat = 0; repeat < 10; repeat++)
-                if (run(p, with_threads(1 + repeat % 3)).code != FLASHWRIGHT_OK || !outputs_match(p, exact)) wrong++;
+                if (run(p, with_threads(1 + repeat % 3)).code != FLASHWRIGHT_OK || !outputs_match(p, expected)) wrong++;
         });
     }
     for (std::thread &caller : callers) caller.join();

@@ -41,15 +41,15 @@ class GradientCases : public GradientTest {
         ASSERT_TRUE(is_ok(run(p, execution))) << p.describe();
     }
     void expect_right(const GradientProblem &p) const {
-        EXPECT_TRUE(gradients_match(p, exact_backward(p.forward, p.dout.values()))) << p.describe();
+        EXPECT_TRUE(gradients_match(p, reference_backward(p.forward, p.dout.values()))) << p.describe();
     }
     void expect(const Tensor &actual, const std::vector<double> &expected) const {
         EXPECT_TRUE(values_match(actual.values(), expected, gradient_tolerance(dtype())));
     }
 };
 
-// Case 1: a row that sees nothing has dQ = 0 and adds nothing to dK, dV.
-TEST_P(GradientCases, RowThatSeesNothing) {
+// Case 1: a fully masked row has dQ = 0 and adds nothing to dK and dV.
+TEST_P(GradientCases, FullyMaskedRow) {
     for (bool as_bias : {false, true}) {
         Options options;
         (as_bias ? options.bias : options.mask) = Coverage{};
@@ -58,11 +58,11 @@ TEST_P(GradientCases, RowThatSeesNothing) {
         p.forward.v.assign([](std::int64_t j) { return static_cast<double>(j); });
         for (std::int64_t i = 0; i < 3; i++)
             for (std::int64_t j = 0; j < 4; j++) {
-                const bool seen = i == 2 || (i == 0 && j < 2);
+                const bool unmasked = i == 2 || (i == 0 && j < 2);
                 if (as_bias)
-                    p.forward.bias.set({0, 0, i, j}, seen ? 0 : -kInfinity);
+                    p.forward.bias.set({0, 0, i, j}, unmasked ? 0 : -kInfinity);
                 else
-                    p.forward.mask.set({0, 0, i, j}, seen);
+                    p.forward.mask.set({0, 0, i, j}, unmasked);
             }
         run_it(p);
         expect(p.dv, {0.75, 0.75, 0.25, 0.25});
@@ -77,8 +77,8 @@ TEST_P(GradientCases, RowThatSeesNothing) {
     }
 }
 
-// NaN in the query, the output's gradient and the output of a row that sees nothing reaches nobody, wherever the row
-// is.
+// NaN in the query, the output's gradient and the output of a fully masked row reaches no gradient, wherever the row is
+// in a tile.
 TEST_P(GradientCases, EmptyRowsAnywhereInATile) {
     const std::int64_t rows = GetParam().block_q + 2;
     for (std::int64_t keys : {1, 63, 64, 65}) {
@@ -122,23 +122,25 @@ TEST_P(GradientCases, GarbagePastTheKeyLength) {
     }
 }
 
-// Keys that no row sees, by their position or by a mask, get nothing, not even what was there.
-TEST_P(GradientCases, KeysThatNoRowSees) {
-    const std::int64_t keys = 2 * GetParam().width + 3, hidden = keys - 2;
+// Keys that are masked for every row, by position or by a mask, have gradients of 0; what the output held before is
+// overwritten.
+TEST_P(GradientCases, KeysMaskedForEveryRow) {
+    const std::int64_t keys = 2 * GetParam().width + 3, masked = keys - 2;
     std::vector<Options> table = {options_with([](Options &o) { o.causal = true; }),
                                   options_with([](Options &o) { o.window_left = 1, o.window_right = 1; }),
                                   options_with([](Options &o) { o.mask = Coverage{}; })};
     for (const Options &options : table) {
         GradientProblem p(dtype(), {1, 1, 1, 3, keys, 4, 5}, options);
-        if (p.forward.mask.given()) p.forward.mask.assign([=](std::int64_t n) { return n % keys != hidden; });
+        if (p.forward.mask.given()) p.forward.mask.assign([=](std::int64_t n) { return n % keys != masked; });
         run_it(p);
         expect_right(p);
-        EXPECT_EQ(row_of(p.dk, 0, 0, hidden), std::vector<double>(4, 0.0)) << p.describe();
-        EXPECT_EQ(row_of(p.dv, 0, 0, hidden), std::vector<double>(5, 0.0)) << p.describe();
+        EXPECT_EQ(row_of(p.dk, 0, 0, masked), std::vector<double>(4, 0.0)) << p.describe();
+        EXPECT_EQ(row_of(p.dv, 0, 0, masked), std::vector<double>(5, 0.0)) << p.describe();
     }
 }
 
-// A hidden key whose product with the scale is not finite; keys and queries that only together are moderate.
+// A masked key whose product with the scale is not finite; then keys and queries whose products are moderate although
+// they are not.
 TEST_P(GradientCases, ScaleThatOverflowsOneOperand) {
     Options options;
     options.softmax_scale = 2;
@@ -159,9 +161,9 @@ TEST_P(GradientCases, ScaleThatOverflowsOneOperand) {
     far_apart.forward.q.assign([=](std::int64_t n) { return 1e-9 / large * std::cos(static_cast<double>(n)); });
     run_it(far_apart);
     // The queries' gradient itself is past the largest number.
-    const ExactGradient exact = exact_backward(far_apart.forward, far_apart.dout.values());
-    expect(far_apart.dk, exact.dk);
-    expect(far_apart.dv, exact.dv);
+    const ReferenceGradient expected = reference_backward(far_apart.forward, far_apart.dout.values());
+    expect(far_apart.dk, expected.dk);
+    expect(far_apart.dv, expected.dv);
 }
 
 // The first diagonal that ALiBi admits, with keys of several chunks.
@@ -174,21 +176,21 @@ TEST_P(GradientCases, AlibiFarFromTheDiagonal) {
     run_it(p);
     // lse is large, and with it what its rounding makes of P.
     const double rounding = (dtype() == FLASHWRIGHT_F64 ? 1e-16 * 1e7 : 6e-8 * 64) * 20;
-    const ExactGradient exact = exact_backward(p.forward, p.dout.values());
-    EXPECT_TRUE(values_match(p.dv.values(), exact.dv, rounding));
-    EXPECT_TRUE(values_match(p.dq.values(), exact.dq, rounding));
+    const ReferenceGradient expected = reference_backward(p.forward, p.dout.values());
+    EXPECT_TRUE(values_match(p.dv.values(), expected.dv, rounding));
+    EXPECT_TRUE(values_match(p.dq.values(), expected.dq, rounding));
 }
 
-// Keys and rows that are hidden from each other do not meet, whatever they hold.
+// A masked pair of a row and a key has no effect on each other's gradients, whatever they hold.
 TEST_P(GradientCases, GarbageBehindCausalityWindowAndMask) {
-    const auto hidden = [](Options &o) { o.causal = true, o.align = FLASHWRIGHT_ALIGN_BOTTOM_RIGHT; };
+    const auto causal = [](Options &o) { o.causal = true, o.align = FLASHWRIGHT_ALIGN_BOTTOM_RIGHT; };
     const std::int64_t keys = GetParam().width + 30;  // more than any window of these rows reaches
-    std::vector<Options> table = {options_with(hidden),
+    std::vector<Options> table = {options_with(causal),
                                   options_with([](Options &o) { o.window_left = 2, o.window_right = 1; })};
     table.push_back(options_with([](Options &o) { o.mask = Coverage{}; }));
     for (const Options &options : table) {
         for (double garbage : kGarbage) {
-            // The last key is hidden from all rows but the last one, whose own gradients are garbage then.
+            // The last key is masked for all rows but the last one, whose own gradients are garbage.
             GradientProblem p(dtype(), {1, 1, 1, 20, keys, 4, 5}, options),
                 clean(dtype(), {1, 1, 1, 20, keys, 4, 5}, options);
             for (GradientProblem *each : {&p, &clean})
@@ -200,17 +202,17 @@ TEST_P(GradientCases, GarbageBehindCausalityWindowAndMask) {
                 EXPECT_TRUE(values_match(row_of(p.dq, 0, 0, i), row_of(clean.dq, 0, 0, i), gradient_tolerance(dtype())))
                     << i << " " << p.describe();
         }
-        // The first row's query and gradient reach only the keys it sees.
+        // The first row's query and gradient reach only the keys it attends to.
         GradientProblem p(dtype(), {1, 1, 1, 20, keys, 4, 5}, options);
         set_row(p.forward.q, 0, 0, 0, kNaN), set_row(p.dout, 0, 0, 0, kNaN);
         run_it(p);
         const std::vector<double> dout = p.dout.values();
-        const ExactGradient exact = exact_backward(p.forward, dout);
-        for (std::size_t n = 0; n < exact.dk.size(); n++)
-            EXPECT_EQ(std::isnan(p.dk.values()[n]), std::isnan(exact.dk[n])) << n;
-        for (std::size_t n = 0; n < exact.dv.size(); n++)
-            EXPECT_EQ(std::isnan(p.dv.values()[n]), std::isnan(exact.dv[n])) << n;
-        for (std::size_t n = 4; n < exact.dq.size(); n++) EXPECT_FALSE(std::isnan(p.dq.values()[n])) << n;
+        const ReferenceGradient expected = reference_backward(p.forward, dout);
+        for (std::size_t n = 0; n < expected.dk.size(); n++)
+            EXPECT_EQ(std::isnan(p.dk.values()[n]), std::isnan(expected.dk[n])) << n;
+        for (std::size_t n = 0; n < expected.dv.size(); n++)
+            EXPECT_EQ(std::isnan(p.dv.values()[n]), std::isnan(expected.dv[n])) << n;
+        for (std::size_t n = 4; n < expected.dq.size(); n++) EXPECT_FALSE(std::isnan(p.dq.values()[n])) << n;
     }
 }
 

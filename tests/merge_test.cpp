@@ -23,8 +23,8 @@ struct Sides {
         return {out_a.view(), lse_a.view(), out_b.view(), lse_b.view(), out.view(), lse.view()};
     }
 
-    Exact exact() const {
-        Exact exact;
+    ReferenceAttention expected() const {
+        ReferenceAttention expected;
         const auto a = out_a.values(), b = out_b.values(), of_a = lse_a.values(), of_b = lse_b.values();
         const std::size_t channels = static_cast<std::size_t>(out_a.shape().back());
         for (std::size_t row = 0; row < of_a.size(); row++) {
@@ -33,11 +33,11 @@ struct Sides {
             const long double left = none ? 0 : std::exp(of_a[row] - top), right = none ? 0 : std::exp(of_b[row] - top);
             for (std::size_t c = row * channels; c < (row + 1) * channels; c++) {
                 const long double sum = (left > 0 ? left * a[c] : 0) + (right > 0 ? right * b[c] : 0);
-                exact.out.push_back(none ? 0 : static_cast<double>(sum / (left + right)));
+                expected.out.push_back(none ? 0 : static_cast<double>(sum / (left + right)));
             }
-            exact.lse.push_back(none ? -kInfinity : static_cast<double>(top + std::log(left + right)));
+            expected.softmax_lse.push_back(none ? -kInfinity : static_cast<double>(top + std::log(left + right)));
         }
-        return exact;
+        return expected;
     }
 
     Tensor out_a, lse_a, out_b, lse_b, out, lse;
@@ -50,10 +50,10 @@ class Merge : public KernelTest {
     void run_and_compare(Sides &sides) const {
         const flashwright_merge_args args = sides.args();
         const flashwright_execution execution = with_kernel(GetParam().name.c_str());
-        const Exact exact = sides.exact();
+        const ReferenceAttention expected = sides.expected();
         ASSERT_TRUE(is_ok(flashwright_merge(&args, &execution)));
-        EXPECT_TRUE(values_match(sides.out.values(), exact.out, tolerance(GetParam().dtype)));
-        EXPECT_TRUE(lse_matches(sides.lse.values(), exact.lse, tolerance(GetParam().dtype)));
+        EXPECT_TRUE(values_match(sides.out.values(), expected.out, forward_tolerance(GetParam().dtype)));
+        EXPECT_TRUE(lse_matches(sides.lse.values(), expected.softmax_lse, forward_tolerance(GetParam().dtype)));
         EXPECT_TRUE(sides.out.gaps_intact());
         EXPECT_TRUE(sides.lse.gaps_intact());
     }
@@ -191,7 +191,7 @@ TEST_P(Merge, ForwardOverSplitKeys) {
     const flashwright_execution isa = with_isa(GetParam().isa.c_str());
     const Shape shape{2, 4, 2, 19, 70, 16, 24};
     Problem whole(dtype, shape);
-    const Exact exact = exact_forward(whole);
+    const ReferenceAttention expected = reference_forward(whole);
     for (std::int64_t split : {1, 3, 16, 35, 69}) {
         Sides sides(dtype, {2, 4, 19, 24});
         for (int side = 0; side < 2; side++) {
@@ -207,8 +207,8 @@ TEST_P(Merge, ForwardOverSplitKeys) {
             ASSERT_TRUE(is_ok(flashwright_forward(&args, &isa)));
         }
         run_and_compare(sides);
-        EXPECT_TRUE(values_match(sides.out.values(), exact.out, 2 * tolerance(dtype))) << split;
-        EXPECT_TRUE(lse_matches(sides.lse.values(), exact.lse, 2 * tolerance(dtype))) << split;
+        EXPECT_TRUE(values_match(sides.out.values(), expected.out, 2 * forward_tolerance(dtype))) << split;
+        EXPECT_TRUE(lse_matches(sides.lse.values(), expected.softmax_lse, 2 * forward_tolerance(dtype))) << split;
     }
 }
 

@@ -30,6 +30,8 @@ std::vector<KnownIsa> known_isas() {
     return {{"neon", true}};
 #elif defined(__riscv)
     return {{"rvv", true}};  // tests run where the vectors are
+#else
+    return {};
 #endif
 }
 
@@ -151,7 +153,7 @@ TEST(Registry, ChoiceDependsOnTheShapeOfOneHeadAlone) {
             char reason[200] = "";
             ASSERT_TRUE(is_ok(flashwright_forward_choice(&args, &execution, &kernels[n], reason, sizeof reason)));
             EXPECT_NE(std::string(reason), "");
-            EXPECT_TRUE(problem.out.given());
+            EXPECT_TRUE(problem.outputs_untouched());
         }
         EXPECT_EQ(kernels[0], kernels[1]);
         EXPECT_EQ(kernels[0], kernels[2]);

@@ -12,8 +12,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The running state of a problem, and the scores its keys get.
 struct Steps {
-    explicit Steps(const Problem &problem, Form form = Form::contiguous)
-        : problem(problem), rows{problem.shape.batch, problem.shape.heads, problem.shape.seqlen_q} {
+    explicit Steps(const Problem &of, Form form = Form::contiguous)
+        : problem(of), rows{problem.shape.batch, problem.shape.heads, problem.shape.seqlen_q} {
         std::vector<std::int64_t> of_acc = rows, of_scores = rows;
         of_acc.push_back(problem.shape.head_dim_v), of_scores.push_back(problem.shape.seqlen_k);
         for (int n = 0; n < 2; n++) {
@@ -21,8 +21,8 @@ struct Steps {
             acc[n] = Tensor(problem.dtype, of_acc, strides_of(form, of_acc));
         }
         scores = Tensor(problem.dtype, of_scores, strides_of(form, of_scores));
-        const std::vector<double> exact = exact_scores(problem);
-        scores.assign([&](std::int64_t n) { return exact[static_cast<std::size_t>(n)]; });
+        const std::vector<double> expected = reference_scores(problem);
+        scores.assign([&](std::int64_t n) { return expected[static_cast<std::size_t>(n)]; });
         reset();
     }
 
@@ -56,14 +56,14 @@ struct Steps {
     }
 
     // acc / l and m + log l.
-    Exact finished() const {
-        Exact result;
+    ReferenceAttention finished() const {
+        ReferenceAttention result;
         const auto of_m = m[current].values(), of_l = l[current].values(), of_acc = acc[current].values();
         const std::size_t channels = static_cast<std::size_t>(problem.shape.head_dim_v);
         for (std::size_t n = 0; n < of_acc.size(); n++)
             result.out.push_back(of_l[n / channels] == 0 ? of_acc[n] : of_acc[n] / of_l[n / channels]);
         for (std::size_t row = 0; row < of_m.size(); row++)
-            result.lse.push_back(of_l[row] == 0 ? of_m[row] : of_m[row] + std::log(of_l[row]));
+            result.softmax_lse.push_back(of_l[row] == 0 ? of_m[row] : of_m[row] + std::log(of_l[row]));
         return result;
     }
 
@@ -80,9 +80,9 @@ class Step : public KernelTest {
     flashwright_execution execution() const { return with_kernel(GetParam().name.c_str()); }
 
     void expect_forward(const Steps &steps) const {
-        const Exact exact = exact_forward(steps.problem), got = steps.finished();
-        EXPECT_TRUE(values_match(got.out, exact.out, tolerance(GetParam().dtype)));
-        EXPECT_TRUE(lse_matches(got.lse, exact.lse, tolerance(GetParam().dtype)));
+        const ReferenceAttention expected = reference_forward(steps.problem), got = steps.finished();
+        EXPECT_TRUE(values_match(got.out, expected.out, forward_tolerance(GetParam().dtype)));
+        EXPECT_TRUE(lse_matches(got.softmax_lse, expected.softmax_lse, forward_tolerance(GetParam().dtype)));
     }
 };
 
@@ -123,7 +123,7 @@ TEST_P(Step, Layouts) {
     }
 }
 
-TEST_P(Step, HiddenScoresKeepTheStateAndIgnoreValues) {
+TEST_P(Step, MaskedScoresKeepTheStateAndIgnoreValues) {
     Problem problem(GetParam().dtype, {1, 1, 1, 5, 24, 4, 9});
     Steps steps(problem);
     ASSERT_TRUE(is_ok(steps.step(0, 8, false, execution())));
@@ -139,7 +139,7 @@ TEST_P(Step, HiddenScoresKeepTheStateAndIgnoreValues) {
     EXPECT_EQ(steps.acc[steps.current].bytes(), acc);
 }
 
-TEST_P(Step, EmptyStateAndAllHidden) {
+TEST_P(Step, EmptyStateAndAllMasked) {
     Problem problem(GetParam().dtype, {1, 2, 1, 3, 8, 4, 9});
     Steps steps(problem);
     steps.scores.assign([](std::int64_t) { return -kInfinity; });
@@ -156,9 +156,9 @@ TEST_P(Step, NaNReachesItsRowAlone) {
     for (std::int64_t begin = 0; begin < 24; begin += 8) {
         ASSERT_TRUE(is_ok(steps.step(begin, begin + 8, false, execution())));
     }
-    const Exact got = steps.finished();
+    const ReferenceAttention got = steps.finished();
     for (std::size_t n = 0; n < got.out.size(); n++) EXPECT_EQ(std::isnan(got.out[n]), n / 9 == 2) << n;
-    for (std::size_t row = 0; row < got.lse.size(); row++) EXPECT_EQ(std::isnan(got.lse[row]), row == 2) << row;
+    for (std::size_t row = 0; row < got.softmax_lse.size(); row++) EXPECT_EQ(std::isnan(got.softmax_lse[row]), row == 2) << row;
 }
 
 TEST_P(Step, ScoresFarApart) {

@@ -35,15 +35,15 @@ void check(const KeyVisibility &keys, std::int64_t row_begin, std::int64_t rows,
     const TilePlan plan = plan_tile(keys, row_begin, rows, shape);
     bool any = false;
     for (std::int64_t j = 0; j < keys.seqlen_k; j++) {
-        const bool interior = within(plan.interior, j), masked = within(plan.left, j) || within(plan.right, j);
-        ASSERT_LE(within(plan.left, j) + interior + within(plan.right, j), 1) << "key " << j;
+        const bool full = within(plan.full, j), masked = within(plan.left, j) || within(plan.right, j);
+        ASSERT_LE(within(plan.left, j) + full + within(plan.right, j), 1) << "key " << j;
         for (std::int64_t i = 0; i < rows; i++) {
             const bool seen = sees(keys, row_begin + i, j);
             any = any || seen;
             if (seen) {
-                ASSERT_TRUE(interior || masked) << "key " << j << " row " << i;
+                ASSERT_TRUE(full || masked) << "key " << j << " row " << i;
             }
-            if (interior) {
+            if (full) {
                 ASSERT_TRUE(seen && !keys.everything_masked) << "key " << j << " row " << i;
             }
             if (masked) {
@@ -52,7 +52,7 @@ void check(const KeyVisibility &keys, std::int64_t row_begin, std::int64_t rows,
             }
         }
     }
-    for (const KeyRun &run : {plan.left, plan.interior, plan.right}) {
+    for (const KeyRun &run : {plan.left, plan.full, plan.right}) {
         check_run(run, keys, shape, longest_block(shape, rows));
         if (!any) {
             ASSERT_EQ(run.count, 0);

@@ -223,7 +223,7 @@ TEST(TunerGpuConfiguration, NamesWhatAnEntryLacks) {
     }
 }
 
-AnalyzedGpuTiles tried(GpuTiles tiles, double ratio, bool spills = false) {
+AnalyzedGpuTiles tried(const GpuTiles &tiles, double ratio, bool spills = false) {
     AnalyzedGpuTiles result;
     result.tiles = tiles;
     result.analysis.spills = spills;

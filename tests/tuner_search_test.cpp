@@ -201,7 +201,7 @@ TEST_P(TunerStrategy, ExhaustsASmallSpace) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, TunerStrategy, ::testing::ValuesIn(strategy_names()),
-                         [](const auto &info) { return info.param == "auto" ? std::string("automatic") : info.param; });
+                         [](const auto &test) { return test.param == "auto" ? std::string("automatic") : test.param; });
 
 }  // namespace
 }  // namespace flashwright::test

@@ -1,7 +1,9 @@
 // Small examples whose results are known to 12 digits, and attention recorded from a real model.
+#include "reference/tensor_reader.h"
+#include "support/npy.h"
 #include "tests/support/kernels.h"
-#include "tests/support/npy.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace flashwright::test {
@@ -47,10 +49,10 @@ TEST(WorkedExamples, EveryKeyBlock) {
                 SCOPED_TRACE(std::string(example.name) + " by " + std::to_string(key_block) + " " + name_of(dtype));
                 Problem p = example_problem(dtype, example);
                 ASSERT_TRUE(is_ok(run(p, with_key_block(key_block))));
-                const double printed = dtype == FLASHWRIGHT_F64 ? 1e-9 : 1e-5;
+                const double printed = std::max(1e-9, forward_tolerance(dtype));  // as many digits as the examples have
                 EXPECT_TRUE(values_match(p.out.values(), example.out, printed));
                 EXPECT_TRUE(lse_matches(p.lse.values(), example.lse, printed));
-                EXPECT_TRUE(outputs_match(p, exact_forward(p)));
+                EXPECT_TRUE(outputs_match(p, reference_forward(p)));
             }
         }
     }
@@ -66,7 +68,7 @@ TEST(WorkedExamples, ScoresFarApartByEveryKeyBlock) {
             p.k.assign([](std::int64_t n) {
                 return n < 6 ? 1001.0 + static_cast<double>(n) / 8 : -1001.0 - static_cast<double>(n) / 8;
             });
-            expect_exact(p, with_key_block(key_block));
+            expect_reference(p, with_key_block(key_block));
         }
     }
 }
@@ -74,9 +76,9 @@ TEST(WorkedExamples, ScoresFarApartByEveryKeyBlock) {
 // The reference itself, on the same examples.
 TEST(WorkedExamples, ReferenceAgrees) {
     for (const Example &example : examples()) {
-        const Exact exact = exact_forward(example_problem(FLASHWRIGHT_F64, example));
-        EXPECT_TRUE(values_match(exact.out, example.out, 1e-11)) << example.name;
-        EXPECT_TRUE(lse_matches(exact.lse, example.lse, 1e-11)) << example.name;
+        const ReferenceAttention expected = reference_forward(example_problem(FLASHWRIGHT_F64, example));
+        EXPECT_TRUE(values_match(expected.out, example.out, 1e-11)) << example.name;
+        EXPECT_TRUE(lse_matches(expected.softmax_lse, example.lse, 1e-11)) << example.name;
     }
 }
 
@@ -84,21 +86,24 @@ class RecordedTensors : public KernelTest {};
 
 TEST_P(RecordedTensors, MiniLm) {
     const std::string folder = FLASHWRIGHT_SOURCE_DIR "/examples/data/minilm/";
-    const auto load = [&](const char *name) { return read_npy(folder + name); };
-    const NpyArray q = load("q.npy"), k = load("k.npy"), v = load("v.npy"), lengths = load("key_lengths.npy");
-    const Exact recorded{load("out.npy").values, load("lse.npy").values};
-    ASSERT_EQ(q.shape, (std::vector<std::int64_t>{2, 12, 177, 32}));
-    Problem p(GetParam().dtype, {2, 12, 12, 177, 177, 32, 32});
-    const auto copy = [](Tensor &to, const NpyArray &from) {
-        to.assign([&](std::int64_t n) { return from.values[static_cast<std::size_t>(n)]; });
+    const auto load = [&](const char *name) {
+        const NpyArray array = read_npy(folder + name);
+        return TensorRows(tensor_of(name, array)).values();
     };
-    copy(p.q, q), copy(p.k, k), copy(p.v, v);
+    const ReferenceAttention recorded{load("out.npy"), load("lse.npy")};
+    ASSERT_EQ(read_npy(folder + "q.npy").shape, (std::vector<std::int64_t>{2, 12, 177, 32}));
+    Problem p(GetParam().dtype, {2, 12, 12, 177, 177, 32, 32});
+    const auto copy = [&](Tensor &to, const char *name) {
+        const std::vector<double> from = load(name);
+        to.assign([&](std::int64_t n) { return from[static_cast<std::size_t>(n)]; });
+    };
+    copy(p.q, "q.npy"), copy(p.k, "k.npy"), copy(p.v, "v.npy");
     p.key_lengths = Tensor(FLASHWRIGHT_I32, {2});
-    copy(p.key_lengths, lengths);
+    copy(p.key_lengths, "key_lengths.npy");
     ASSERT_TRUE(is_ok(run(p, execution_for(p))));
-    EXPECT_TRUE(outputs_match(p, recorded, 1e-5));  // recorded in f32
+    EXPECT_TRUE(outputs_match(p, recorded, forward_tolerance(FLASHWRIGHT_F32)));  // recorded in f32
     if (p.dtype == FLASHWRIGHT_F64) {
-        EXPECT_TRUE(outputs_match(p, exact_forward(p), 1e-9));
+        EXPECT_TRUE(outputs_match(p, reference_forward(p)));
     }
 }
 

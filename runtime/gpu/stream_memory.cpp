@@ -100,11 +100,11 @@ int StreamMemory::copy(const StridedTensor &from, const StridedTensor &to, Devic
         if (view->error() != halide_error_code_success) return view->error();
     }
     const GpuStreamKernels &kernels = device_.stream_kernels;
-    const GpuStreamKernels::Copy copy = from.element_size == 1   ? kernels.copy_bool
-                                        : from.element_size == 2 ? kernels.copy_f16
-                                        : parts.parts > 1        ? kernels.copy_parts_f32
-                                                                 : kernels.copy_f32;
-    return copy(call_, source.buffer(), rows->input(), parts.parts, parts.turn, parts.columns, target.buffer());
+    const GpuStreamKernels::Copy kernel = from.element_size == 1   ? kernels.copy_bool
+                                          : from.element_size == 2 ? kernels.copy_f16
+                                          : parts.parts > 1        ? kernels.copy_parts_f32
+                                                                   : kernels.copy_f32;
+    return kernel(call_, source.buffer(), rows->input(), parts.parts, parts.turn, parts.columns, target.buffer());
 }
 
 }  // namespace flashwright

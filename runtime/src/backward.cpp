@@ -1,4 +1,4 @@
-// flashwright_backward: the gradient by recomputation (Dao et al. 2022, appendix B) over tiles of queries and keys.
+// flashwright_backward: gradients with recomputed scores (Dao et al. 2022, appendix B), over tiles of queries and keys.
 #include <algorithm>
 #include <cinttypes>
 #include <limits>
@@ -8,23 +8,24 @@
 #include "call_by_kernel.h"
 #include "execution.h"
 #include "kernel_choice.h"
+#include "kernels/dtype_dispatch.h"
 #include "status.h"
 
 namespace flashwright {
 namespace {
 
-flashwright_status check_all_reaches(const BackwardProblem &problem, const GradientSizes &sizes) {
+flashwright_status check_all_spans(const BackwardProblem &problem, const BackwardSizes &sizes) {
     const std::int64_t rows = std::min(sizes.block_q, problem.forward.seqlen_q);
     const ForwardProblem &p = problem.forward;
     const std::int64_t channels = std::max(sizes.head_dim, sizes.head_dim_v);
     if (std::max(sizes.block_q, sizes.block_k) > std::numeric_limits<std::int32_t>::max() / channels) {
         return make_status(FLASHWRIGHT_UNSUPPORTED,
-                           "head_dim, head_dim_v: %" PRId64 " channels by %" PRId64
-                           " queries or keys of a block are more than 32-bit indices reach",
-                           channels, std::max(sizes.block_q, sizes.block_k));
+                           "head_dim, head_dim_v: expected channels times %" PRId64
+                           " (queries or keys of a block) to be less than 2^31, got %" PRId64 " channels",
+                           std::max(sizes.block_q, sizes.block_k), channels);
     }
     for (const StridedTensor *view : {&p.q, &problem.dout, &problem.dq, &p.bias, &p.mask}) {
-        const flashwright_status status = check_reach(*view, rows);
+        const flashwright_status status = check_int32_span(*view, rows);
         if (failed(status)) return status;
     }
     return ok_status();
@@ -34,28 +35,31 @@ template <typename T>
 flashwright_status run_backward(const BackwardProblem &problem, const Kernel &kernel,
                                 const flashwright_execution &execution) {
     if (problem.nothing_to_write()) return ok_status();
-    const GradientSizes sizes(problem, kernel);
-    GradientState state(problem, sizes);
+    const BackwardSizes sizes(problem, kernel);
+    BackwardState state(problem, sizes);
     const ForwardProblem &p = problem.forward;
-    flashwright_status status = check_all_reaches(problem, sizes);
+    flashwright_status status = check_all_spans(problem, sizes);
     if (!failed(status)) status = state.reserve(execution);
     if (failed(status)) return status;
     const double pairs = static_cast<double>(p.batch) * static_cast<double>(p.heads) * static_cast<double>(p.seqlen_q) *
                          static_cast<double>(p.seqlen_k);
     const double operations = pairs * static_cast<double>(6 * p.head_dim + 4 * p.head_dim_v);
-    const GradientGrid grid(sizes.strands, sizes.chunks, execution.threads);
+    const BackwardGrid grid(sizes.chains, sizes.chunks, execution.threads);
     return run_tasks(execution, grid, operations, sizes.worker_bytes(),
-                     [&](const GradientTask &task, Scratch &scratch) {
+                     [&](const BackwardTask &task, Scratch &scratch) {
                          for (std::int64_t chunk = task.chunk_begin; chunk < task.chunk_end; ++chunk) {
-                             GradientChunk<T>(problem, kernel, sizes, state, task.strand, chunk, scratch).run();
+                             BackwardChunk<T>(problem, kernel, sizes, state, task.chain, chunk, scratch).run();
                          }
                      });
 }
 
 flashwright_status run_kernel(const BackwardProblem &problem, const Kernel &kernel,
                               const flashwright_execution &execution) {
-    return problem.forward.dtype == FLASHWRIGHT_F64 ? run_backward<double>(problem, kernel, execution)
-                                                    : run_backward<float>(problem, kernel, execution);
+    const flashwright_status status = dispatch_cpu_dtype(problem.forward.dtype, [&](auto element) {
+        return run_backward<decltype(element)>(problem, kernel, execution);
+    });
+    if (!failed(status)) report_kernel(execution, kernel);
+    return status;
 }
 
 }  // namespace
@@ -67,8 +71,8 @@ flashwright_status backward_by_kernel(const flashwright_backward_args &args, con
     flashwright_status status = validate_backward(&args, true, &problem);
     if (!failed(status)) status = validate_execution(&execution, &checked);
     if (failed(status)) return status;
-    if (const char *obstacle = obstacle_to(kernel, attention_request(Op::backward, problem.forward))) {
-        return make_status(FLASHWRIGHT_UNSUPPORTED, "kernel: %s cannot take this call: %s", kernel.name, obstacle);
+    if (const char *why = why_unsupported(kernel, attention_request(Op::backward, problem.forward))) {
+        return make_status(FLASHWRIGHT_UNSUPPORTED, "kernel: %s cannot take this call: %s", kernel.name, why);
     }
     return run_kernel(problem, kernel, checked);
 }
@@ -101,8 +105,12 @@ flashwright_status flashwright_backward_choice(const flashwright_backward_args *
     BackwardProblem problem;
     flashwright_execution checked;
     clear_choice(kernel, reason, reason_size);
+    KernelChoice choice;
     flashwright_status status = validate_backward(args, false, &problem);
     if (!failed(status)) status = validate_execution(execution, &checked);
     if (failed(status)) return status;
-    return report_choice(attention_request(Op::backward, problem.forward), checked, kernel, reason, reason_size);
+    const KernelRequest request = attention_request(Op::backward, problem.forward);
+    status = choose_kernel(request, checked, &choice);
+    if (!failed(status)) report_choice(request, choice, kernel, reason, reason_size);
+    return status;
 }

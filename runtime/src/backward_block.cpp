@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/dtype_dispatch.h"
+
 namespace flashwright {
 
 template <typename T>
@@ -35,23 +37,24 @@ void copy_transposed(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t
     std::fill(to + from.channels * padded_rows, to + padded_channels * padded_rows, T{0});
 }
 
-template <typename T>
-void store(const T *from, std::int64_t padded_channels, T scale, std::int64_t rows, const HeadMatrix<T> &to,
+template <typename Sum, typename T>
+void store(const Sum *from, std::int64_t padded_channels, Sum scale, std::int64_t rows, const HeadMatrix<T> &to,
            std::int64_t begin) {
     with_stride(to.channel_stride, [&](auto stride) {
         for (std::int64_t r = 0; r < rows; ++r, from += padded_channels) {
             T *row = to.row(begin + r);
-            for (std::int64_t c = 0; c < to.channels; ++c) row[c * stride] = scale * from[c];
+            for (std::int64_t c = 0; c < to.channels; ++c) row[c * stride] = static_cast<T>(scale * from[c]);
         }
     });
 }
 
-template <typename T>
-void add(const T *from, std::int64_t padded_channels, std::int64_t rows, const HeadMatrix<T> &to, std::int64_t begin) {
+template <typename Sum, typename T>
+void add(const Sum *from, std::int64_t padded_channels, std::int64_t rows, const HeadMatrix<T> &to,
+         std::int64_t begin) {
     with_stride(to.channel_stride, [&](auto stride) {
         for (std::int64_t r = 0; r < rows; ++r, from += padded_channels) {
             T *row = to.row(begin + r);
-            for (std::int64_t c = 0; c < to.channels; ++c) row[c * stride] += from[c];
+            for (std::int64_t c = 0; c < to.channels; ++c) row[c * stride] = static_cast<T>(row[c * stride] + from[c]);
         }
     });
 }
@@ -86,8 +89,10 @@ double dot_row(const HeadMatrix<T> &a, const HeadMatrix<T> &b, std::int64_t row)
 #define FLASHWRIGHT_INSTANTIATE(T)                                                                                     \
     template void copy_padded(const HeadMatrix<T> &, std::int64_t, std::int64_t, std::int64_t, std::int64_t, T *);     \
     template void copy_transposed(const HeadMatrix<T> &, std::int64_t, std::int64_t, std::int64_t, std::int64_t, T *); \
-    template void store(const T *, std::int64_t, T, std::int64_t, const HeadMatrix<T> &, std::int64_t);                \
-    template void add(const T *, std::int64_t, std::int64_t, const HeadMatrix<T> &, std::int64_t);                     \
+    template void store(const AccumulationOf<T>::type *, std::int64_t, AccumulationOf<T>::type, std::int64_t,          \
+                        const HeadMatrix<T> &, std::int64_t);                                                          \
+    template void add(const AccumulationOf<T>::type *, std::int64_t, std::int64_t, const HeadMatrix<T> &,              \
+                      std::int64_t);                                                                                   \
     template void fill_zero(const HeadMatrix<T> &, std::int64_t, std::int64_t);                                        \
     template double dot_row(const HeadMatrix<T> &, const HeadMatrix<T> &, std::int64_t);
 FLASHWRIGHT_INSTANTIATE(float)

@@ -1,5 +1,4 @@
-// The element-wise work around the gradient's kernels: operands brought into the kernels' form, results brought to the
-// caller's.
+// Element-wise work around backward kernels: copies operands to the layout of the kernels, and results to the caller.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +12,17 @@ template <typename T>
 void copy_padded(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t rows, std::int64_t padded_rows,
                  std::int64_t padded_channels, T *to);
 
-// to[c][r], likewise.
+// to[c][r] = from[begin + r][c], with the same padding.
 template <typename T>
 void copy_transposed(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t rows, std::int64_t padded_rows,
                      std::int64_t padded_channels, T *to);
 
-// to[begin + r][c] = scale * from[r][c], and += from[r][c].
-template <typename T>
-void store(const T *from, std::int64_t padded_channels, T scale, std::int64_t rows, const HeadMatrix<T> &to,
+// Copies sums to a tensor: to[begin + r][c] = scale * from[r][c], or += from[r][c].
+template <typename Sum, typename T>
+void store(const Sum *from, std::int64_t padded_channels, Sum scale, std::int64_t rows, const HeadMatrix<T> &to,
            std::int64_t begin);
-template <typename T>
-void add(const T *from, std::int64_t padded_channels, std::int64_t rows, const HeadMatrix<T> &to, std::int64_t begin);
+template <typename Sum, typename T>
+void add(const Sum *from, std::int64_t padded_channels, std::int64_t rows, const HeadMatrix<T> &to, std::int64_t begin);
 
 template <typename T>
 void fill_zero(const HeadMatrix<T> &to, std::int64_t begin, std::int64_t rows);

@@ -1,4 +1,4 @@
-// The gradient of one chunk of keys, for all heads of a strand.
+// The gradients of one chunk of keys, for all heads of a chain.
 #pragma once
 
 #include <cstdint>
@@ -7,58 +7,64 @@
 #include "backward_plan.h"
 #include "backward_state.h"
 #include "kernel_abi.h"
+#include "kernels/dtype_dispatch.h"
 #include "scratch.h"
 #include "tile_buffer.h"
 
 namespace flashwright {
 
+// T: elements of the tensors. Sum: what their products are added up in.
 template <typename T>
-class GradientChunk {
+class BackwardChunk {
  public:
-    GradientChunk(const BackwardProblem &problem, const Kernel &kernel, const GradientSizes &sizes,
-                  const GradientState &state, std::int64_t strand, std::int64_t chunk, Scratch &scratch);
+    using Sum = typename AccumulationOf<T>::type;
+
+    BackwardChunk(const BackwardProblem &problem, const Kernel &kernel, const BackwardSizes &sizes,
+                  const BackwardState &state, std::int64_t chain, std::int64_t chunk, Scratch &scratch);
     void run();
 
  private:
-    // The key head at hand; its keys of this chunk are packed when the first tile needs them.
+    // The current key head. Its keys of this chunk are packed when the first tile needs them.
     struct KeyHead {
         std::int64_t batch, head;
         KeyVisibility keys;
-        std::int64_t key_end;  // of those that exist
+        std::int64_t key_end;  // end of the keys that exist
         bool packed, finite;
     };
 
     void run_head(KeyHead &head, std::int64_t first_position);
     void run_block(KeyHead &head, std::int64_t query_head, std::int64_t block);
-    void run_tile(KeyHead &head, std::int64_t query_head, const GradientTileRange &tile);
+    void run_tile(KeyHead &head, std::int64_t query_head, const BackwardTile &tile);
     void prepare_block(std::int64_t batch, std::int64_t head, std::int64_t block);
     void pack(KeyHead &head);
     void store_keys(const KeyHead &head);
     void zero_dbias();
-    void add_dbias(std::int64_t batch, std::int64_t head, const GradientTileRange &tile);
+    void add_dbias(std::int64_t batch, std::int64_t head, const BackwardTile &tile);
 
-    // Whether a tile's rows can be used where they lie.
-    bool usable_in_place(const StridedTensor &view, std::int64_t padded_channels, const GradientTileRange &tile) const;
+    // Whether the kernel can use the rows of a tile in place.
+    bool usable_in_place(const StridedTensor &view, std::int64_t padded_channels, const BackwardTile &tile) const;
     void set_queries(TileBuffer *buffer, const StridedTensor &view, std::int64_t batch, std::int64_t head,
-                     const GradientTileRange &tile, std::int64_t padded_channels, T *copy) const;
+                     const BackwardTile &tile, std::int64_t padded_channels, T *copy) const;
     template <typename E>
     void set_pairs(TileBuffer *buffer, const StridedTensor &view, std::int64_t batch, std::int64_t head,
-                   const GradientTileRange &tile, E neutral, E *copy) const;
+                   const BackwardTile &tile, E neutral, E *copy) const;
     double alibi_slope(std::int64_t head) const;
 
     const BackwardProblem &problem_;
     const ForwardProblem &forward_;
     const Kernel &kernel_;
-    const GradientSizes &sizes_;
-    const GradientState &state_;
-    const std::int64_t strand_, chunk_, key_begin_, key_capacity_end_;
+    const BackwardSizes &sizes_;
+    const BackwardState &state_;
+    const std::int64_t chain_, chunk_, key_begin_, key_capacity_end_;
     Scratch &scratch_;
-    T *k_, *kt_, *vt_, *dk_, *dv_;         // of the chunk
-    T *q_, *dout_, *dq_, *bias_, *dbias_;  // of a tile
+    T *k_, *kt_, *vt_;      // of the chunk
+    Sum *dk_, *dv_;         // of the chunk
+    T *q_, *dout_, *bias_;  // of a tile
+    Sum *dq_, *dbias_;      // of a tile
     std::uint8_t *mask_;
 };
 
-extern template class GradientChunk<float>;
-extern template class GradientChunk<double>;
+extern template class BackwardChunk<float>;
+extern template class BackwardChunk<double>;
 
 }  // namespace flashwright

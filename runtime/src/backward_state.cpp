@@ -4,6 +4,7 @@
 #include <limits>
 #include <new>
 
+#include "kernels/dtype_dispatch.h"
 #include "platform.h"
 #include "status.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
 
-// Sums and products of sizes that saturate instead of overflowing.
+// Sums and products of sizes. They saturate instead of overflowing.
 class Bytes {
  public:
     Bytes &add(std::int64_t a, std::int64_t b, std::int64_t c = 1) {
@@ -30,15 +31,15 @@ class Bytes {
     bool overflow_ = false;
 };
 
-// Parts of a tile that an edge runs through: more of them have fewer hidden pairs, but short sums over rows.
+// Parts of a tile that is partly masked by position. More parts compute fewer masked pairs, but their sums are short.
 constexpr std::int64_t kEdgeParts = 4;
 
-// Busy for about as long as a tile takes, then the processor goes to whoever has work.
+// Spins for about the time of a tile, then lets other threads run.
 constexpr int kSpins = 2000;
 
 }  // namespace
 
-GradientSizes::GradientSizes(const BackwardProblem &problem, const Kernel &kernel) {
+BackwardSizes::BackwardSizes(const BackwardProblem &problem, const Kernel &kernel) {
     const ForwardProblem &p = problem.forward;
     width = kernel.tiles.width;
     tile_q = kernel.tiles.tile_q;
@@ -50,18 +51,19 @@ GradientSizes::GradientSizes(const BackwardProblem &problem, const Kernel &kerne
     rows = round_up(p.seqlen_q, tile_q);
     blocks = (p.seqlen_q + block_q - 1) / block_q;
     chunks = std::max<std::int64_t>(1, (p.seqlen_k + block_k - 1) / block_k);
-    // A bias gradient that sums over heads or the batch is one chunk's for all of them, so that its order is fixed too.
+    // If dbias sums over heads or the batch, one chain has all of them, so that the order of this sum is fixed too.
     const bool shared_bias =
         problem.dbias.given && (problem.dbias.shape[kBatch] != p.batch || problem.dbias.shape[kHead] != p.heads);
-    strand_heads = shared_bias ? p.batch * p.heads_kv : 1;
-    strands = shared_bias ? 1 : p.batch * p.heads_kv;
-    element = p.dtype == FLASHWRIGHT_F64 ? 8 : 4;
+    chain_heads = shared_bias ? p.batch * p.heads_kv : 1;
+    chains = shared_bias ? 1 : p.batch * p.heads_kv;
+    element = element_bytes(accumulation_dtype(p.dtype));
 }
 
-std::uint64_t GradientSizes::worker_bytes() const {
+std::uint64_t BackwardSizes::worker_bytes() const {
     constexpr std::int64_t kFixed = 0x10000;
-    // K, its transpose, dK; V transposed, dV; padded Q, dQ; padded dO; and of each pair: P, dS (both perhaps twice),
-    // what is seen, bias, mask, dbias.
+    // All elements are counted with the size of sums, which is at least that of the tensors. K, its transpose, dK; V
+    // transposed, dV; padded Q, dQ; padded dO; and of each pair: P, dS (both perhaps twice), masks, bias, mask,
+    // dbias.
     return Bytes()
         .add(block_k, 3 * element, head_dim)
         .add(block_k, 2 * element, head_dim_v)
@@ -72,17 +74,17 @@ std::uint64_t GradientSizes::worker_bytes() const {
         .total();
 }
 
-std::uint64_t GradientSizes::shared_bytes(const BackwardProblem &problem) const {
+std::uint64_t BackwardSizes::shared_bytes(const BackwardProblem &problem) const {
     const std::int64_t heads = problem.forward.batch * problem.forward.heads;
     return Bytes()
         .add(2 * element, heads, rows)
         .add(sizeof(bool), heads, blocks)
-        .add(sizeof(std::atomic<std::int64_t>), strands, chunks)
+        .add(sizeof(std::atomic<std::int64_t>), chains, chunks)
         .add(kScratchAlignment, 2)
         .total();
 }
 
-flashwright_status GradientState::reserve(const flashwright_execution &execution) {
+flashwright_status BackwardState::reserve(const flashwright_execution &execution) {
     const flashwright_status status = memory_.reserve(execution, 1, sizes_.shared_bytes(problem_));
     if (failed(status)) return status;
     const std::int64_t heads = problem_.forward.batch * problem_.forward.heads;
@@ -91,15 +93,15 @@ flashwright_status GradientState::reserve(const flashwright_execution &execution
     place += round_up(reinterpret_cast<std::intptr_t>(place), alignof(std::atomic<std::int64_t>)) -
              reinterpret_cast<std::intptr_t>(place);
     progress_ = reinterpret_cast<std::atomic<std::int64_t> *>(place);
-    for (std::int64_t i = 0; i < sizes_.strands * sizes_.chunks; ++i) new (progress_ + i) std::atomic<std::int64_t>(0);
-    finite_ = reinterpret_cast<bool *>(progress_ + sizes_.strands * sizes_.chunks);
+    for (std::int64_t i = 0; i < sizes_.chains * sizes_.chunks; ++i) new (progress_ + i) std::atomic<std::int64_t>(0);
+    finite_ = reinterpret_cast<bool *>(progress_ + sizes_.chains * sizes_.chunks);
     return status;
 }
 
-void GradientState::wait_for_turn(std::int64_t strand, std::int64_t chunk, std::int64_t position) const {
+void BackwardState::wait_for_turn(std::int64_t chain, std::int64_t chunk, std::int64_t position) const {
     if (chunk == 0) return;
-    // The chunk before was begun earlier, by a thread that is at it.
-    const std::atomic<std::int64_t> &before = progress_[strand * sizes_.chunks + chunk - 1];
+    // The previous chunk was started earlier, so some thread is working on it.
+    const std::atomic<std::int64_t> &before = progress_[chain * sizes_.chunks + chunk - 1];
     for (int spins = 0; before.load(std::memory_order_acquire) <= position; ++spins) {
         if (spins < kSpins) {
             relax();

@@ -1,5 +1,5 @@
-// The choices of a thread's last calls. Looking through the registry took an eighth of the smallest call (1 query, 16
-// keys: 1.3 microseconds) before there was any row in the table.
+// The kernel choices of a thread's last calls. Searching the registry takes an eighth of the smallest call (1 query, 16
+// keys: 1.3 microseconds), even with an empty table of tuned shapes.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace flashwright {
 
 class ChoiceMemo {
  public:
-    // Null if it is not known.
+    // Null if the request is not stored.
     const KernelChoice *find(const KernelRequest &request, int isa) const {
         const Entry &entry = entries_[place(request)];
         return entry.isa == isa && entry.request == request ? &entry.choice : nullptr;
@@ -29,7 +29,7 @@ class ChoiceMemo {
     };
     Entry entries_[kEntries];
 
-    // Calls of a model differ in op, lengths and width; the upper bits of the product depend on all of them.
+    // The calls of a model differ in op, lengths and head_dim. The upper bits of the product depend on all of them.
     static std::size_t place(const KernelRequest &request) {
         std::uint64_t mixed = static_cast<std::uint64_t>(request.op);
         for (const std::int64_t value : {request.seqlen_q, request.seqlen_k, request.head_dim}) {

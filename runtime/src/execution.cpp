@@ -12,9 +12,9 @@ namespace flashwright {
 namespace {
 
 constexpr int kMaxThreads = 1024;
-// Enough tasks a thread that one which is held up does not hold up the call.
+// So many tasks that one delayed thread does not delay the call.
 constexpr std::int64_t kTasksPerThread = 8;
-// Waking a thread takes some ten microseconds; this many operations take a core about as long.
+// Waking a thread takes about ten microseconds. This is about the number of operations of a core in that time.
 constexpr double kOperationsPerThread = 4e5;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How a call is carried out: threads, memory, and the tasks it is cut into.
+// How a call runs: threads, memory and tasks.
 #pragma once
 
 #include "flashwright/flashwright.h"
@@ -10,7 +10,7 @@
 
 namespace flashwright {
 
-// What the caller asked for, checked; `threads` is at least 1.
+// Checks what the caller gave and fills in defaults; `threads` is then at least 1.
 flashwright_status validate_execution(const flashwright_execution *given, flashwright_execution *execution);
 
 // One task: consecutive tiles of query rows of one head.
@@ -18,9 +18,9 @@ struct RowTask {
     std::int64_t batch, head, tile_begin, tile_end;
 };
 
-// The tasks of a call, enough of them for its threads. Those of a head follow each other, so that its keys stay in the
-// caches; within a head later rows come first, since under causal they cost most. Where tiles begin depends on the
-// shape and block_q alone: results do not depend on threads.
+// The tasks of a call. The tasks of a head follow each other, so that its keys stay in the caches. Within a head, later
+// rows come first, since they cost most with causal. The tiles depend only on the shape and block_q, so the results do
+// not depend on the number of threads.
 class TaskGrid {
  public:
     TaskGrid(std::int64_t batch, std::int64_t heads, std::int64_t rows, std::int64_t block_q, std::int64_t threads);
@@ -31,10 +31,10 @@ class TaskGrid {
     std::int64_t heads_, tiles_, tiles_per_task_, tasks_per_head_, count_;
 };
 
-// Threads that are worth waking for `operations` floating-point operations in `tasks` tasks.
+// The number of threads worth waking for `operations` floating-point operations in `tasks` tasks.
 std::int64_t useful_workers(std::int64_t threads, std::int64_t tasks, double operations);
 
-// Runs body(task, scratch) for every task on `workers` threads, the caller's or ours.
+// Runs body(task, scratch) for every task, on the caller's thread pool or the library's.
 template <typename Grid, typename Body>
 class TaskRun {
  public:
@@ -61,7 +61,7 @@ class TaskRun {
 void run_workers(const flashwright_execution &execution, std::int64_t workers,
                  void (*work)(void *context, std::int64_t worker), void *context);
 
-// Reserves scratch and runs all tasks. On a failure nothing was run.
+// Reserves scratch and runs all tasks. If the reservation fails, no task has run.
 template <typename Grid, typename Body>
 flashwright_status run_tasks(const flashwright_execution &execution, const Grid &grid, double operations,
                              std::uint64_t scratch_bytes, const Body &body) {

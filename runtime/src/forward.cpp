@@ -6,10 +6,11 @@
 
 #include "call_by_kernel.h"
 #include "execution.h"
-#include "grouped_rows.h"
 #include "head_matrix.h"
 #include "kernel_choice.h"
-#include "scratch_size.h"
+#include "kernels/dtype_dispatch.h"
+#include "pack_gqa.h"
+#include "scratch.h"
 #include "status.h"
 #include "tile_buffer.h"
 #include "tile_plan.h"
@@ -18,9 +19,9 @@
 namespace flashwright {
 namespace {
 
-// What kernels with bias or mask terms read where none is given. All-zero bytes are 0.0 in either element type.
+// Kernels with the term bias or mask read these where the call has none. Zero bytes are 0.0 in every element type.
 constexpr double kZeroBias = 0.0;
-constexpr std::uint8_t kSeen = 1;
+constexpr std::uint8_t kUnmasked = 1;
 
 KernelRequest kernel_request(const ForwardProblem &problem, const flashwright_execution &execution) {
     KernelRequest request = attention_request(Op::forward, problem);
@@ -31,21 +32,21 @@ KernelRequest kernel_request(const ForwardProblem &problem, const flashwright_ex
     return request;
 }
 
-flashwright_status check_all_reaches(const ForwardProblem &problem, std::int64_t tile_rows) {
+flashwright_status check_all_spans(const ForwardProblem &problem, std::int64_t tile_rows) {
     for (const StridedTensor *view : {&problem.k, &problem.v}) {
-        const flashwright_status status = check_reach(*view, problem.seqlen_k);
+        const flashwright_status status = check_int32_span(*view, problem.seqlen_k);
         if (failed(status)) return status;
     }
     for (const StridedTensor *view : {&problem.q, &problem.out, &problem.bias, &problem.mask}) {
-        const flashwright_status status = check_reach(*view, tile_rows);
+        const flashwright_status status = check_int32_span(*view, tile_rows);
         if (failed(status)) return status;
     }
     return ok_status();
 }
 
-// A kernel and the blocks it is given.
+// A kernel, the lengths of its key blocks in this call, and the scratch it needs.
 struct TileKernel {
-    TileKernel(const Kernel &kernel, const ForwardProblem &problem, std::int64_t key_block) : kernel(kernel) {
+    TileKernel(const Kernel &of, const ForwardProblem &problem, std::int64_t key_block) : kernel(of) {
         const std::int64_t whole = std::max<std::int64_t>(problem.seqlen_k, kernel.tiles.tile_k);
         blocks.block_k = std::min(key_block > 0 ? key_block : kernel.tiles.block_k, whole);
         blocks.tile_k = kernel.tiles.tile_k;
@@ -60,16 +61,18 @@ struct TileKernel {
 
 class ForwardCall {
  public:
-    ForwardCall(const ForwardProblem &problem, const Kernel &usual, const Kernel &last, std::int64_t key_block)
+    ForwardCall(const ForwardProblem &problem, const Kernel &main_kernel, const Kernel &tail_kernel,
+                std::int64_t key_block)
         : problem_(problem),
-          usual_(usual, problem, key_block),
-          last_(last, problem, key_block),
-          one_by_one_(key_block > 0),
-          hides_from_memory_((attention_request(Op::forward, problem).terms & kTestEveryKey) != 0) {}
+          main_(main_kernel, problem, key_block),
+          tail_(tail_kernel, problem, key_block),
+          lse_dtype_(accumulation_dtype(problem.dtype)),
+          test_every_key_(key_block > 0),
+          masks_from_memory_((attention_request(Op::forward, problem).terms & kTestEveryKey) != 0) {}
 
-    std::uint64_t scratch() const { return std::max(usual_.scratch, last_.scratch); }
+    std::uint64_t scratch() const { return std::max(main_.scratch, tail_.scratch); }
 
-    // Only the pointers of what moves with the rows change between the tiles of a task.
+    // Computes one task. Between its tiles only the pointers of the tensors with rows change.
     void operator()(const RowTask &task, Scratch &scratch) const {
         const std::int64_t kv_head = task.head / (problem_.heads / problem_.heads_kv);
         TileBuffer q, k, v, bias, mask, out, lse;
@@ -78,40 +81,39 @@ class ForwardCall {
         v.set_matrix(problem_.v, task.batch, kv_head);
         out.set_matrix(problem_.out, task.batch, task.head);
         set_broadcast(&bias, problem_.bias, task, &kZeroBias, problem_.dtype);
-        set_broadcast(&mask, problem_.mask, task, &kSeen, FLASHWRIGHT_BOOL);
+        set_broadcast(&mask, problem_.mask, task, &kUnmasked, FLASHWRIGHT_BOOL);
         const bool direct_lse = problem_.lse.given && (problem_.lse.strides[kRow] == 1 || problem_.seqlen_q == 1);
         if (direct_lse) lse.set_rows(problem_.lse, task.batch, task.head);
         const KeyVisibility keys = visibility(task.batch);
         const double slope = alibi_slope(task.head);
-        const int careful = hidden_values_matter(task, kv_head, keys.key_count) ? 1 : 0;
+        const int nansafe = needs_nansafe(task, kv_head, keys.key_count) ? 1 : 0;
 
-        const std::int64_t block_q = usual_.kernel.tiles.block_q;
+        const std::int64_t block_q = main_.kernel.tiles.block_q;
         const std::int64_t end = std::min(task.tile_end * block_q, problem_.seqlen_q);
         for (std::int64_t row = task.tile_begin * block_q, rows; row < end; row += rows) {
-            const TileKernel &by = end - row < block_q ? last_ : usual_;
-            rows = std::min<std::int64_t>(by.kernel.tiles.block_q, end - row);
+            const TileKernel &tile = end - row < block_q ? tail_ : main_;
+            rows = std::min<std::int64_t>(tile.kernel.tiles.block_q, end - row);
             scratch.reset();
             char *lse_row = direct_lse ? nullptr : allocate_lse_row(scratch);
-            if (!direct_lse) lse.set_row_memory(lse_row, problem_.dtype);
+            if (!direct_lse) lse.set_row_memory(lse_row, lse_dtype_);
             for (TileBuffer *buffer : {&q, &bias, &mask, &out, &lse}) buffer->move_to(row, rows);
             for (const TileBuffer *buffer : {&q, &out}) buffer->prefetch();
-            const TilePlan plan = plan_tile(keys, row, rows, by.blocks);
-            // Kernels are built without assertions and their memory is reserved: they have no failure to report.
-            by.kernel.forward(&scratch, q.get(), k.get(), v.get(), bias.get(), mask.get(), problem_.softmax_scale,
-                              problem_.softcap, slope, plan.diagonal_offset, plan.lo_offset, plan.hi_offset,
-                              static_cast<std::int32_t>(keys.key_count), careful, plan.interior.begin,
-                              plan.interior.length, plan.interior.count, plan.left.begin, plan.left.length,
-                              plan.left.count, plan.right.begin, plan.right.length, plan.right.count, out.get(),
-                              lse.get());
+            const TilePlan plan = plan_tile(keys, row, rows, tile.blocks);
+            // Kernels have no assertions and their memory is reserved, so they cannot fail.
+            tile.kernel.forward(&scratch, q.get(), k.get(), v.get(), bias.get(), mask.get(), problem_.softmax_scale,
+                                problem_.softcap, slope, plan.diagonal_offset, plan.lo_offset, plan.hi_offset,
+                                static_cast<std::int32_t>(keys.key_count), nansafe, plan.full.begin, plan.full.length,
+                                plan.full.count, plan.left.begin, plan.left.length, plan.left.count, plan.right.begin,
+                                plan.right.length, plan.right.count, out.get(), lse.get());
             if (problem_.lse.given && !direct_lse) spread_lse(lse_row, task, row, rows);
         }
     }
 
  private:
-    // Kernels write a contiguous lse: where one goes that nobody wants, or whose rows lie apart.
+    // Kernels write a contiguous lse. This is its place if the caller wants none, or one with another stride.
     char *allocate_lse_row(Scratch &scratch) const {
-        return static_cast<char *>(
-            scratch.allocate(static_cast<std::uint64_t>(usual_.kernel.tiles.block_q) * sizeof(double)));
+        const std::int64_t bytes = main_.kernel.tiles.block_q * element_bytes(lse_dtype_);
+        return static_cast<char *>(scratch.allocate(static_cast<std::uint64_t>(bytes)));
     }
 
     void spread_lse(const char *lse_row, const RowTask &task, std::int64_t row, std::int64_t rows) const {
@@ -134,7 +136,7 @@ class ForwardCall {
         KeyVisibility keys;
         keys.key_count = problem_.key_count(batch);
         keys.seqlen_k = problem_.seqlen_k;
-        keys.everything_masked = one_by_one_;
+        keys.everything_masked = test_every_key_;
         if (!problem_.one_position) {
             keys.diagonal = problem_.diagonal_of(batch);
             keys.window_left = problem_.window_left;
@@ -146,72 +148,70 @@ class ForwardCall {
         return keys;
     }
 
-    // Whether keys may be hidden in memory whose values are no finite numbers. Looking costs as much as a few rows. The
-    // answer is the same for all tasks of a head, as the two ways may round differently.
-    bool hidden_values_matter(const RowTask &task, std::int64_t kv_head, std::int64_t key_count) const {
-        if (!hides_from_memory_) return false;
-        if (problem_.seqlen_q <= usual_.kernel.tiles.block_q) return true;
-        return problem_.dtype == FLASHWRIGHT_F64
-                   ? !all_finite(HeadMatrix<double>(problem_.v, task.batch, kv_head), 0, key_count)
-                   : !all_finite(HeadMatrix<float>(problem_.v, task.batch, kv_head), 0, key_count);
+    // Whether bias or mask may mask a key whose values are not finite. Looking at V costs as much as computing a few
+    // rows. All tasks of a head get the same answer, because the two code paths may round differently.
+    bool needs_nansafe(const RowTask &task, std::int64_t kv_head, std::int64_t key_count) const {
+        if (!masks_from_memory_) return false;
+        if (problem_.seqlen_q <= main_.kernel.tiles.block_q) return true;
+        return dispatch_cpu_dtype(problem_.dtype, [&](auto element) {
+            return !all_finite(HeadMatrix<decltype(element)>(problem_.v, task.batch, kv_head), 0, key_count);
+        });
     }
 
     double alibi_slope(std::int64_t head) const {
         if (!problem_.alibi_slopes.given) return 0.0;
-        const char *address = problem_.alibi_slopes.at(0, head, 0);
-        if (problem_.dtype == FLASHWRIGHT_F32) {
-            float slope;
-            std::memcpy(&slope, address, sizeof slope);
-            return double{slope};
-        }
-        double slope;
-        std::memcpy(&slope, address, sizeof slope);
-        return slope;
+        return dispatch_cpu_dtype(problem_.alibi_slopes.dtype, [&](auto slope) {
+            std::memcpy(&slope, problem_.alibi_slopes.at(0, head, 0), sizeof slope);
+            return static_cast<double>(slope);
+        });
     }
 
     const ForwardProblem &problem_;
-    TileKernel usual_, last_;
-    bool one_by_one_;         // a forced block size: only a masked range is cut into blocks of just that size
-    bool hides_from_memory_;  // the call has a term that does
+    TileKernel main_, tail_;
+    flashwright_dtype lse_dtype_;
+    bool test_every_key_;     // key_block is forced: only masked blocks can have exactly that length
+    bool masks_from_memory_;  // the call has a bias or a mask
 };
 
-// `last` takes the rows that fill no tile of `usual`.
+// `main_kernel` computes whole tiles of rows, `tail_kernel` the rows after them.
 flashwright_status run_kernels(const ForwardProblem &problem, const flashwright_execution &execution,
-                               const Kernel &usual, const Kernel &last) {
-    const std::int32_t block_q = usual.tiles.block_q;
-    const flashwright_status status = check_all_reaches(problem, std::min<std::int64_t>(block_q, problem.seqlen_q));
+                               const Kernel &main_kernel, const Kernel &tail_kernel) {
+    const std::int32_t block_q = main_kernel.tiles.block_q;
+    flashwright_status status = check_all_spans(problem, std::min<std::int64_t>(block_q, problem.seqlen_q));
     if (failed(status)) return status;
-    constexpr std::int64_t kMaxKeyBlock = std::int64_t{1} << 24;  // times the rows of a tile: 32-bit indices
+    constexpr std::int64_t kMaxKeyBlock = std::int64_t{1} << 24;  // times the rows of a tile it fits 32 bits
     if (std::min(execution.key_block, problem.seqlen_k) > kMaxKeyBlock) {
         return make_status(FLASHWRIGHT_UNSUPPORTED, "key_block: expected at most %" PRId64 " keys, got %" PRId64,
                            kMaxKeyBlock, execution.key_block);
     }
-    const ForwardCall call(problem, usual, last, execution.key_block);
+    const ForwardCall call(problem, main_kernel, tail_kernel, execution.key_block);
     const TaskGrid grid(problem.batch, problem.heads, problem.seqlen_q, block_q, execution.threads);
     const double pairs = static_cast<double>(problem.batch) * static_cast<double>(problem.heads) *
                          static_cast<double>(problem.seqlen_q) * static_cast<double>(problem.seqlen_k);
-    return run_tasks(execution, grid, 2.0 * pairs * static_cast<double>(problem.head_dim + problem.head_dim_v),
-                     call.scratch(), call);
+    status = run_tasks(execution, grid, 2.0 * pairs * static_cast<double>(problem.head_dim + problem.head_dim_v),
+                       call.scratch(), call);
+    if (!failed(status)) report_kernel(execution, main_kernel);
+    return status;
 }
 
-// Whether the rows of a group are sooner done together than one by one.
-bool worth_grouping(const KernelChoice &of_one, const KernelChoice &of_group, std::int64_t rows) {
-    const Kernel &usual = kKernels[of_group.index], &last = kKernels[of_group.last_index];
-    const std::int64_t left_over = rows % usual.tiles.block_q;
-    const double together = row_cost(usual, rows - left_over) + row_cost(last, left_over);
+// Whether computing `rows` packed rows together is faster than one by one.
+bool worth_packing(const KernelChoice &of_one, const KernelChoice &of_packed, std::int64_t rows) {
+    const Kernel &main_kernel = kKernels[of_packed.index], &tail_kernel = kKernels[of_packed.tail_index];
+    const std::int64_t tail_rows = rows % main_kernel.tiles.block_q;
+    const double together = row_cost(main_kernel, rows - tail_rows) + row_cost(tail_kernel, tail_rows);
     return together <= static_cast<double>(rows) * row_cost(kKernels[of_one.index], 1);
 }
 
-// The kernels for the problem, whose rows are grouped where that is worthwhile.
+// Chooses the kernels. Packs the query heads that share keys if that is faster.
 flashwright_status choose(const flashwright_execution &execution, ForwardProblem *problem, KernelChoice *choice) {
     const flashwright_status status = choose_kernel(kernel_request(*problem, execution), execution, choice);
-    ForwardProblem grouped;
-    if (failed(status) || !group_rows(*problem, &grouped)) return status;
-    KernelChoice of_group;
-    if (failed(choose_kernel(kernel_request(grouped, execution), execution, &of_group))) return status;
-    if (worth_grouping(*choice, of_group, grouped.seqlen_q)) {
-        *problem = grouped;
-        *choice = of_group;
+    ForwardProblem packed;
+    if (failed(status) || !pack_gqa(*problem, &packed)) return status;
+    KernelChoice of_packed;
+    if (failed(choose_kernel(kernel_request(packed, execution), execution, &of_packed))) return status;
+    if (worth_packing(*choice, of_packed, packed.seqlen_q)) {
+        *problem = packed;
+        *choice = of_packed;
     }
     return status;
 }
@@ -226,10 +226,10 @@ flashwright_status forward_by_kernel(const flashwright_forward_args &args, const
     if (!failed(status)) status = validate_execution(&execution, &checked);
     if (failed(status)) return status;
     const KernelRequest request = kernel_request(problem, checked);
-    if (const char *obstacle = obstacle_to(kernel, request)) {
-        return make_status(FLASHWRIGHT_UNSUPPORTED, "kernel: %s cannot take this call: %s", kernel.name, obstacle);
+    if (const char *why = why_unsupported(kernel, request)) {
+        return make_status(FLASHWRIGHT_UNSUPPORTED, "kernel: %s cannot take this call: %s", kernel.name, why);
     }
-    return run_kernels(problem, checked, kernel, as_shipped ? left_over_kernel(request, kernel) : kernel);
+    return run_kernels(problem, checked, kernel, as_shipped ? choose_tail_kernel(request, kernel) : kernel);
 }
 
 }  // namespace flashwright
@@ -251,7 +251,7 @@ flashwright_status flashwright_forward(const flashwright_forward_args *args, con
     if (!failed(status)) status = validate_execution(execution, &checked);
     if (!failed(status)) status = choose(checked, &problem, &choice);
     if (failed(status)) return status;
-    return run_kernels(problem, checked, kKernels[choice.index], kKernels[choice.last_index]);
+    return run_kernels(problem, checked, kKernels[choice.index], kKernels[choice.tail_index]);
 }
 
 flashwright_status flashwright_forward_choice(const flashwright_forward_args *args,
@@ -264,6 +264,6 @@ flashwright_status flashwright_forward_choice(const flashwright_forward_args *ar
     flashwright_status status = validate_forward(args, false, &problem);
     if (!failed(status)) status = validate_execution(execution, &checked);
     if (!failed(status)) status = choose(checked, &problem, &choice);
-    if (failed(status)) return status;
-    return report_choice(kernel_request(problem, checked), checked, kernel, reason, reason_size);
+    if (!failed(status)) report_choice(kernel_request(problem, checked), choice, kernel, reason, reason_size);
+    return status;
 }

@@ -1,4 +1,4 @@
-// The rows of one head, element by element.
+// Access to the elements of one head.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct HeadMatrix {
 template <typename T>
 bool all_finite(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t rows);
 
-// Calls f(element stride as a constant where it is 1).
+// Calls f(stride). A stride of 1 is passed as a compile-time constant.
 template <typename F>
 void with_stride(std::int64_t stride, F f) {
     if (stride == 1) {
@@ -37,7 +37,7 @@ void with_stride(std::int64_t stride, F f) {
     }
 }
 
-// Sums are kept apart as many times, so that they need not wait for each other; their order is fixed.
+// Number of independent partial sums, for instruction-level parallelism. Their order is fixed.
 inline constexpr std::int64_t kPartials = 8;
 
 }  // namespace flashwright

@@ -1,4 +1,4 @@
-// What this build holds and what this CPU can run.
+// The kernels of this build and the instruction sets of this CPU.
 #include "cpu_isa.h"
 #include "kernel_abi.h"
 #include "kernel_choice.h"

@@ -14,22 +14,22 @@
 namespace flashwright {
 namespace {
 
-// A row tuned for a shape further away than this factor on one axis says nothing about the call.
+// A row is ignored if its shape differs from the call's by more than this factor on one axis.
 constexpr double kFarLogRatio = 1.3862943611198906;  // ln 4
 
-bool concerns(const Kernel &kernel, const KernelRequest &request) {
+bool matches(const Kernel &kernel, const KernelRequest &request) {
     return kernel.op == request.op && kernel.dtype == request.dtype;
 }
 
-// The kernels of one ISA that fit and hold the fewest terms.
+// The kernels of one ISA that fit the call and have the fewest terms.
 struct Candidates {
-    int first = -1;      // in the order of the registry
-    unsigned terms = 0;  // of all of them
-    const char *obstacle = nullptr;
+    int first = -1;                 // in the order of the registry
+    unsigned terms = 0;             // of all of them
+    const char *why_not = nullptr;  // reason of a kernel that does not fit; may be null
 
     bool contains(const Kernel &kernel, const KernelRequest &request, const char *isa_name) const {
-        return concerns(kernel, request) && !kernel.generic && kernel.terms == terms &&
-               std::strcmp(kernel.isa, isa_name) == 0 && obstacle_to(kernel, request) == nullptr;
+        return matches(kernel, request) && !kernel.generic && kernel.terms == terms &&
+               std::strcmp(kernel.isa, isa_name) == 0 && why_unsupported(kernel, request) == nullptr;
     }
 };
 
@@ -37,10 +37,10 @@ Candidates find_candidates(const KernelRequest &request, const char *isa_name, b
     Candidates found;
     for (int i = 0; i < kKernelCount; ++i) {
         const Kernel &kernel = kKernels[i];
-        if (!concerns(kernel, request) || kernel.generic != generic || std::strcmp(kernel.isa, isa_name) != 0) continue;
-        if (const char *obstacle = obstacle_to(kernel, request)) {
-            // What kernels for few rows lack says nothing about those for all others.
-            if (!is_decode(kernel.tiles)) found.obstacle = obstacle;
+        if (!matches(kernel, request) || kernel.generic != generic || std::strcmp(kernel.isa, isa_name) != 0) continue;
+        if (const char *why = why_unsupported(kernel, request)) {
+            // A reason of a decode kernel says nothing about kernels for more rows.
+            if (!is_decode(kernel.tiles)) found.why_not = why;
         } else if (found.first < 0 || __builtin_popcount(kernel.terms) < __builtin_popcount(found.terms)) {
             found.first = i;
             found.terms = kernel.terms;
@@ -109,18 +109,18 @@ std::int64_t tiles_of(const Kernel &kernel, std::int64_t rows) {
     return (rows + kernel.tiles.block_q - 1) / kernel.tiles.block_q;
 }
 
-// Of the usual kernel's ISA, the one that takes `rows` at the least cost; of equals the one with the fewest terms, then
-// with the fewest and smallest tiles.
-const Kernel &cheapest_kernel(const KernelRequest &request, const Kernel &usual, std::int64_t rows) {
+// The kernel of the main kernel's ISA with the lowest cost for `rows`. Ties are broken by fewer terms, then by fewer
+// and smaller tiles.
+const Kernel &cheapest_kernel(const KernelRequest &request, const Kernel &main_kernel, std::int64_t rows) {
     const auto rank = [&](const Kernel &kernel) {
         return std::make_tuple(row_cost(kernel, rows), __builtin_popcount(kernel.terms), tiles_of(kernel, rows),
                                kernel.tiles.block_q);
     };
-    const Kernel *best = &usual;
+    const Kernel *best = &main_kernel;
     for (int i = 0; i < kKernelCount; ++i) {
         const Kernel &kernel = kKernels[i];
-        const bool fits = concerns(kernel, request) && !kernel.generic && std::strcmp(kernel.isa, usual.isa) == 0 &&
-                          obstacle_to(kernel, request) == nullptr;
+        const bool fits = matches(kernel, request) && !kernel.generic &&
+                          std::strcmp(kernel.isa, main_kernel.isa) == 0 && why_unsupported(kernel, request) == nullptr;
         if (fits && rank(kernel) < rank(*best)) best = &kernel;
     }
     return *best;
@@ -132,40 +132,40 @@ KernelChoice choose_in_isa(const KernelRequest &request, const char *isa_name) {
     const Candidates tuned = find_candidates(request, isa_name, false);
     if (tuned.first >= 0) {
         KernelChoice choice = look_up(tuned, request, isa_name);
-        choice.last_index = choice.index;
+        choice.tail_index = choice.index;
         if (request.op != Op::forward) return choice;
         if (request.seqlen_q < kKernels[choice.index].tiles.block_q) {
             choice.index = index_of(cheapest_kernel(request, kKernels[choice.index], request.seqlen_q));
         }
-        choice.last_index = index_of(left_over_kernel(request, kKernels[choice.index]));
+        choice.tail_index = index_of(choose_tail_kernel(request, kKernels[choice.index]));
         return choice;
     }
     KernelChoice choice;
-    choice.index = choice.last_index = find_candidates(request, isa_name, true).first;
+    choice.index = choice.tail_index = find_candidates(request, isa_name, true).first;
     choice.why = KernelChoice::Why::generic;
-    choice.obstacle = tuned.obstacle;
+    choice.why_not_tuned = tuned.why_not;
     return choice;
 }
 
-// The kernel that `source`, a member of the call or an environment variable, asks for; or why it cannot be.
+// Checks that a forced kernel can serve the call. `source` is the argument or environment variable that names it.
 flashwright_status require_kernel(const KernelRequest &request, const flashwright_execution &execution, int index,
                                   const char *source) {
     const Kernel &kernel = kKernels[index];
-    if (!concerns(kernel, request)) {
-        return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "%s: expected one for %s of %s, got %s", source,
+    if (!matches(kernel, request)) {
+        return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "%s: expected a kernel for %s of %s, got %s", source,
                            op_name(request.op), dtype_name(request.dtype), kernel.name);
     }
     if (execution.isa != nullptr && std::strcmp(kernel.isa, execution.isa) != 0) {
-        return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "%s: expected one of isa %s, got %s", source, execution.isa,
-                           kernel.name);
+        return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "%s: expected a kernel of isa %s, got %s", source,
+                           execution.isa, kernel.name);
     }
     const int isa_index = find_isa(kernel.isa);
     if (isa_index < 0 || !isa(isa_index).usable) {
         return make_status(FLASHWRIGHT_UNSUPPORTED, "%s: %s cannot run on this CPU, which lacks %s", source,
                            kernel.name, isa_index < 0 ? kernel.isa : isa(isa_index).missing);
     }
-    if (const char *obstacle = obstacle_to(kernel, request)) {
-        return make_status(FLASHWRIGHT_UNSUPPORTED, "%s: %s cannot take this call: %s", source, kernel.name, obstacle);
+    if (const char *why = why_unsupported(kernel, request)) {
+        return make_status(FLASHWRIGHT_UNSUPPORTED, "%s: %s cannot take this call: %s", source, kernel.name, why);
     }
     return ok_status();
 }
@@ -177,7 +177,7 @@ flashwright_status choose_by_name(const KernelRequest &request, const flashwrigh
         return make_status(FLASHWRIGHT_INVALID_ARGUMENT,
                            "kernel: expected the name of a kernel of this build, got '%s'", execution.kernel);
     }
-    choice->index = choice->last_index = index;
+    choice->index = choice->tail_index = index;
     choice->why = KernelChoice::Why::forced;
     return require_kernel(request, execution, index, "kernel");
 }
@@ -201,8 +201,8 @@ flashwright_status choose_by_shape(const KernelRequest &request, const flashwrig
     if (execution.isa == nullptr && best < 0) return default_isa().status;
     return make_status(FLASHWRIGHT_UNSUPPORTED,
                        "this build has no kernel for %s of %s on %s that can take this call%s%s", op_name(request.op),
-                       dtype_name(request.dtype), isa(best).name, choice->obstacle != nullptr ? ": " : "",
-                       choice->obstacle != nullptr ? choice->obstacle : "");
+                       dtype_name(request.dtype), isa(best).name, choice->why_not_tuned != nullptr ? ": " : "",
+                       choice->why_not_tuned != nullptr ? choice->why_not_tuned : "");
 }
 
 void describe_choice(const KernelRequest &request, const KernelChoice &choice, char *text, std::size_t size) {
@@ -218,25 +218,25 @@ void describe_choice(const KernelRequest &request, const KernelChoice &choice, c
             append(text, size, "asked for by FLASHWRIGHT_KERNEL");
             break;
         case KernelChoice::Why::exact_row:
-            append(text, size, "tuned for this shape, %.3g of the default's time", choice.row->ratio);
+            append(text, size, "tuned for this shape, %.3g of the baseline variant's time", choice.row->ratio);
             break;
         case KernelChoice::Why::nearest_row:
             append(text, size,
                    "tuned for the nearest shape, seqlen_q %" PRId64 ", seqlen_k %" PRId64 ", head_dim %" PRId64,
                    choice.row->seqlen_q, choice.row->seqlen_k, choice.row->head_dim);
             break;
-        case KernelChoice::Why::default_variant:
-            append(text, size, "the default of %s; no shape within a factor of 4 was tuned", kernel.isa);
+        case KernelChoice::Why::baseline_variant:
+            append(text, size, "the baseline variant of %s; no shape within a factor of 4 was tuned", kernel.isa);
             break;
         case KernelChoice::Why::generic:
             append(text, size, "the generic kernel of %s", kernel.isa);
-            if (choice.obstacle != nullptr)
-                append(text, size, "; a tuned one cannot take this call: %s", choice.obstacle);
+            if (choice.why_not_tuned != nullptr)
+                append(text, size, "; no tuned kernel can take this call: %s", choice.why_not_tuned);
             break;
     }
-    if (choice.last_index != choice.index)
-        append(text, size, "; the last rows by %s", kKernels[choice.last_index].name);
-    if (request.terms != 0) append(text, size, "; holds the score terms %s", kernel.terms_text);
+    if (choice.tail_index != choice.index)
+        append(text, size, "; the rows after the last whole tile by %s", kKernels[choice.tail_index].name);
+    if (request.terms != 0) append(text, size, "; has the score terms %s", kernel.terms_text);
 }
 
 }  // namespace
@@ -263,15 +263,14 @@ const char *op_name(Op op) {
     return "";
 }
 
-const char *obstacle_to(const Kernel &kernel, const KernelRequest &request) {
-    if ((request.terms & ~kernel.terms) != 0)
-        return "it lacks a score term (softcap, alibi, bias or mask) that is needed";
+const char *why_unsupported(const Kernel &kernel, const KernelRequest &request) {
+    if ((request.terms & ~kernel.terms) != 0) return "it lacks a score term (softcap, alibi, bias or mask) of the call";
     if (kernel.generic || request.op != Op::forward) return nullptr;
     if (request.generic_only) return "key_block is given";
     if (request.seqlen_k < kernel.tiles.tile_k) return "seqlen_k is less than its tile_k";
     if (request.head_dim < kernel.tiles.tile_d) return "head_dim is less than its tile_d";
     if (is_decode(kernel.tiles) && request.head_dim % kernel.tiles.tile_d != 0)
-        return "head_dim is no multiple of its tile_d";
+        return "head_dim is not a multiple of its tile_d";
     if (request.head_dim_v < kernel.tiles.tile_d) return "head_dim_v is less than its tile_d";
     if (request.head_dim_v < kernel.tiles.tile_v) return "head_dim_v is less than its tile_v";
     if (!request.unit_channel_strides) return "the channel stride of q, k, v or out is not 1";
@@ -284,9 +283,9 @@ double row_cost(const Kernel &kernel, std::int64_t rows) {
     return static_cast<double>(tiles_of(kernel, rows) * tiles.block_q) * each;
 }
 
-const Kernel &left_over_kernel(const KernelRequest &request, const Kernel &usual) {
-    const std::int64_t rows = request.seqlen_q % usual.tiles.block_q;
-    return rows == 0 ? usual : cheapest_kernel(request, usual, rows);
+const Kernel &choose_tail_kernel(const KernelRequest &request, const Kernel &main_kernel) {
+    const std::int64_t rows = request.seqlen_q % main_kernel.tiles.block_q;
+    return rows == 0 ? main_kernel : cheapest_kernel(request, main_kernel, rows);
 }
 
 flashwright_status choose_kernel(const KernelRequest &request, const flashwright_execution &execution,
@@ -300,8 +299,8 @@ flashwright_status choose_kernel(const KernelRequest &request, const flashwright
     if (execution.kernel != nullptr) return choose_by_name(request, execution, choice);
     const KernelOverride &override = kernel_override();
     if (failed(override.status)) return override.status;
-    if (override.index >= 0 && concerns(kKernels[override.index], request)) {
-        choice->index = choice->last_index = override.index;
+    if (override.index >= 0 && matches(kKernels[override.index], request)) {
+        choice->index = choice->tail_index = override.index;
         choice->why = KernelChoice::Why::environment;
         return require_kernel(request, execution, override.index, "environment variable FLASHWRIGHT_KERNEL");
     }
@@ -328,14 +327,10 @@ void clear_choice(std::int32_t *kernel, char *reason, std::size_t reason_size) {
     if (reason != nullptr && reason_size > 0) reason[0] = '\0';
 }
 
-flashwright_status report_choice(const KernelRequest &request, const flashwright_execution &execution,
-                                 std::int32_t *kernel, char *reason, std::size_t reason_size) {
-    KernelChoice choice;
-    const flashwright_status status = choose_kernel(request, execution, &choice);
-    if (failed(status)) return status;
+void report_choice(const KernelRequest &request, const KernelChoice &choice, std::int32_t *kernel, char *reason,
+                   std::size_t reason_size) {
     if (kernel != nullptr) *kernel = choice.index;
     if (reason != nullptr) describe_choice(request, choice, reason, reason_size);
-    return status;
 }
 
 }  // namespace flashwright

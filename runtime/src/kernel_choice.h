@@ -11,8 +11,8 @@
 
 namespace flashwright {
 
-// What a call asks of its kernel. Batch, heads and threads are not here: the same rows get the same kernel, and with it
-// the same bytes, wherever they stand.
+// The properties of a call that decide its kernel. Batch, heads and threads are not among them: the same rows get the
+// same kernel, and so the same bytes, in every batch and for any number of threads.
 struct KernelRequest {
     Op op = Op::forward;
     flashwright_dtype dtype = FLASHWRIGHT_F32;
@@ -27,38 +27,52 @@ bool operator==(const KernelRequest &a, const KernelRequest &b);
 KernelRequest attention_request(Op op, const ForwardProblem &problem);
 
 struct KernelChoice {
-    int index = -1;  // into kKernels
-    // For the last tile where a smaller one holds the rows that are left over, else the same.
-    int last_index = -1;
-    enum class Why { forced, environment, exact_row, nearest_row, default_variant, generic } why = Why::default_variant;
-    const TableRow *row = nullptr;   // what decided, for the two rows
-    const char *obstacle = nullptr;  // of the tuned kernels, for generic; may be null
+    int index = -1;       // of the main kernel, into kKernels
+    int tail_index = -1;  // of the kernel for the rows after the last whole tile; may be the same
+    enum class Why {
+        forced,
+        environment,
+        exact_row,
+        nearest_row,
+        baseline_variant,
+        generic
+    } why = Why::baseline_variant;
+    const TableRow *row = nullptr;        // for exact_row and nearest_row
+    const char *why_not_tuned = nullptr;  // for generic: why no tuned kernel was possible; may be null
 };
 
-// The rule: the kernel that the call or else FLASHWRIGHT_KERNEL names; else the best ISA (or the one forced) that has a
-// kernel that fits; there the fewest score terms that suffice; among those variants the tuned row of this very shape,
-// else the nearest one, else the first variant listed. Where no tuned kernel fits, the generic one. Rows that fill no
-// tile of the variant go to the kernel of its ISA that costs the least for them, unless a kernel was forced.
+// The rule:
+//   1. The kernel that the call names, or else FLASHWRIGHT_KERNEL.
+//   2. Otherwise the forced ISA, or the best one that has a kernel for the call. Of its kernels those with the fewest
+//      score terms that suffice. Of these the variant in the tuned row of this shape, or of the nearest shape, or else
+//      the first variant listed.
+//   3. The generic kernel, if the ISA has no tuned one for the call.
+// Rows after the last whole tile go to the tail kernel: the cheapest of the same ISA. A named kernel computes all rows.
 flashwright_status choose_kernel(const KernelRequest &request, const flashwright_execution &execution,
                                  KernelChoice *choice);
 
-// What `rows` cost by a forward kernel, in rows of whole tiles of a kernel with rows across the lanes; measured where K
-// and V come from the caches.
+// The time of a forward kernel for `rows` rows. The unit is the time of one row in a whole tile of a kernel with rows
+// across the lanes. Measured with K and V in the caches.
 double row_cost(const Kernel &kernel, std::int64_t rows);
 
-// The kernel for the rows that fill no tile of `usual`, which need not be of the registry: the cheapest.
-const Kernel &left_over_kernel(const KernelRequest &request, const Kernel &usual);
+// The cheapest kernel for the rows after the last whole tile of `main_kernel`, which need not be in the registry.
+const Kernel &choose_tail_kernel(const KernelRequest &request, const Kernel &main_kernel);
 
-// What flashwright_forward_choice and flashwright_backward_choice answer: the kernel's index and the reason in one
+// The answer of flashwright_forward_choice and flashwright_backward_choice: the kernel's index, and the reason in one
 // line; -1 and "" until there is a choice. Either may be null.
 void clear_choice(std::int32_t *kernel, char *reason, std::size_t reason_size);
-flashwright_status report_choice(const KernelRequest &request, const flashwright_execution &execution,
-                                 std::int32_t *kernel, char *reason, std::size_t reason_size);
+void report_choice(const KernelRequest &request, const KernelChoice &choice, std::int32_t *kernel, char *reason,
+                   std::size_t reason_size);
+
+// Stores the kernel's name where the caller wants it.
+inline void report_kernel(const flashwright_execution &execution, const Kernel &kernel) {
+    if (execution.kernel_used != nullptr) *execution.kernel_used = kernel.name;
+}
 
 // forward, backward, merge, step.
 const char *op_name(Op op);
 
-// Null if the kernel can take the call, else why not.
-const char *obstacle_to(const Kernel &kernel, const KernelRequest &request);
+// Null if the kernel can serve the call.
+const char *why_unsupported(const Kernel &kernel, const KernelRequest &request);
 
 }  // namespace flashwright

@@ -1,9 +1,9 @@
-// flashwright_merge: joins attention over two sets of keys.
+// flashwright_merge: merges attention results over two sets of keys.
 #include <algorithm>
 
 #include "execution.h"
 #include "kernel_choice.h"
-#include "scratch_size.h"
+#include "scratch.h"
 #include "status.h"
 #include "tile_buffer.h"
 #include "validate.h"
@@ -50,15 +50,17 @@ flashwright_status run_merge(const MergeProblem &problem, const flashwright_exec
     const std::int64_t tile_rows = std::min<std::int64_t>(kernel.tiles.block_q, problem.seqlen_q);
     for (const StridedTensor *view :
          {&problem.out_a, &problem.lse_a, &problem.out_b, &problem.lse_b, &problem.out, &problem.lse}) {
-        status = check_reach(*view, tile_rows);
+        status = check_int32_span(*view, tile_rows);
         if (failed(status)) return status;
     }
     const TaskGrid grid(problem.batch, problem.heads, problem.seqlen_q, kernel.tiles.block_q, execution.threads);
     // Bound by memory: an element costs about as much as sixteen operations.
     const double operations = 16.0 * static_cast<double>(problem.batch) * static_cast<double>(problem.heads) *
                               static_cast<double>(problem.seqlen_q) * static_cast<double>(problem.head_dim_v);
-    return run_tasks(execution, grid, operations, scratch_bytes(kernel, 0, problem.head_dim_v, 0),
-                     MergeCall(problem, kernel));
+    status = run_tasks(execution, grid, operations, scratch_bytes(kernel, 0, problem.head_dim_v, 0),
+                       MergeCall(problem, kernel));
+    if (!failed(status)) report_kernel(execution, kernel);
+    return status;
 }
 
 }  // namespace

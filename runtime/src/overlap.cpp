@@ -8,8 +8,8 @@
 namespace flashwright {
 namespace {
 
-// Decides whether step_0 z_0 + step_1 z_1 + … = target has a solution with 0 <= z_i <= count_i. Large steps come first,
-// and what the smaller ones can still add bounds each choice, so that nested strides leave one or two choices a term.
+// Decides whether step_0 z_0 + step_1 z_1 + … = target has a solution with 0 <= z_i <= count_i. Large steps are tried
+// first. The sum that the smaller steps can still add bounds each z_i, so that nested strides leave one or two choices.
 class BoundedSum {
  public:
     void add(std::int64_t step, std::int64_t count) {
@@ -23,7 +23,7 @@ class BoundedSum {
         terms_[size_++] = {step, count};
     }
 
-    // True also when the search was given up.
+    // Also true if the search was given up.
     bool may_reach(std::int64_t target) {
         std::sort(terms_, terms_ + size_, [](const Term &a, const Term &b) { return a.step > b.step; });
         rest_[size_] = 0;
@@ -84,7 +84,7 @@ Span span_of(const StridedTensor &view) {
 
 bool distinct_elements(const StridedTensor &view) {
     if (view.empty()) return true;
-    // Two indices of one address differ first on some axis; the later axes then differ by anything in their range.
+    // Assume two indices with the same address. They differ first on axis `first`; later axes may differ freely.
     for (int first = 0; first < 4; ++first) {
         const std::int64_t extent = view.shape[first], step = magnitude(view.strides[first]);
         if (extent == 1) continue;
@@ -106,8 +106,8 @@ bool disjoint(const StridedTensor &a, const StridedTensor &b) {
     if (a.empty() || b.empty()) return true;
     const Span span_a = span_of(a), span_b = span_of(b);
     if (span_a.high + a.element_size <= span_b.low || span_b.high + b.element_size <= span_a.low) return true;
-    // Some byte of a is one of b: low_a + (offset in a) + byte = low_b + (offset in b) + byte. Offsets in b are counted
-    // from its high end, which makes every term positive.
+    // They overlap if low_a + (offset in a) + byte = low_b + (offset in b) + byte has a solution. Offsets in b are
+    // counted from its high end, so that every term is positive.
     BoundedSum sum;
     for (int axis = 0; axis < 4; ++axis) {
         sum.add(magnitude(a.strides[axis]) * a.element_size, a.shape[axis] - 1);

@@ -5,11 +5,11 @@
 
 namespace flashwright {
 
-// Each answers true only when it is proven; a search that grows too long counts as not proven.
+// True only if it is proven. A search that takes too long is given up, and the answer is then false.
 bool distinct_elements(const StridedTensor &view);
 bool disjoint(const StridedTensor &a, const StridedTensor &b);
 
-// The same elements at the same indices.
+// Whether both views have the same elements at the same indices.
 bool identical(const StridedTensor &a, const StridedTensor &b);
 
 }  // namespace flashwright

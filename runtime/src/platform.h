@@ -1,7 +1,7 @@
-// What differs between operating systems and processors.
+// Differences between operating systems and processors.
 #pragma once
 
-// WebAssembly without threads has no <thread> to include: every call runs in the caller's.
+// WebAssembly without threads has no <thread>: every call then runs in the caller's thread.
 #if defined(__wasm__) && !defined(_REENTRANT)
 #define FLASHWRIGHT_HAS_THREADS 0
 #else
@@ -14,18 +14,19 @@
 
 namespace flashwright {
 
-// The processors that this process may use, at least 1.
+// The number of processors that this process may use, at least 1.
 int usable_processors();
 
-// A thread that waits: leaves the core's other thread the units; lets another thread have the processor.
+// For a waiting thread: relax() frees execution units for the core's other hardware thread, yield() lets another thread
+// run.
 void relax();
 void yield();
 
-// Has `function` called in the child of every fork, where there is such a thing.
+// Registers `function` to be called in the child after every fork. Does nothing on systems without fork.
 bool call_after_fork(void (*function)());
 
-// While it lives, the calling thread gets no signals, and the threads that it starts never will: they are the
-// application's.
+// Blocks all signals in the calling thread during its lifetime. Threads started in that time never get signals, which
+// are the application's.
 class SignalsBlocked {
  public:
     SignalsBlocked();

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cinttypes>
+#include <limits>
 #include <new>
 
+#include "kernels/dtype_dispatch.h"
 #include "status.h"
+#include "tensor_view.h"
 
 namespace flashwright {
 namespace {
@@ -20,7 +23,7 @@ bool round_up(std::uint64_t bytes, std::uint64_t *rounded) {
 
 }  // namespace
 
-// Stands in front of a block from operator new and keeps it aligned.
+// Precedes a block from operator new and keeps it aligned.
 struct alignas(kScratchAlignment) Scratch::Overflow {
     Overflow *next;
 };
@@ -46,7 +49,7 @@ void *Scratch::allocate(std::uint64_t bytes) {
 
 void Scratch::free(void *block) {
     const auto position = reinterpret_cast<std::uintptr_t>(block) - reinterpret_cast<std::uintptr_t>(memory_);
-    // A block of its own lies elsewhere and waits for the reset.
+    // A block from operator new is freed by reset().
     if (position < capacity_) used_ = position;
 }
 
@@ -96,6 +99,22 @@ flashwright_status ScratchReservation::reserve(const flashwright_execution &exec
                            kScratchAlignment, memory);
     }
     return ok_status();
+}
+
+std::uint64_t scratch_bytes(const Kernel &kernel, std::int64_t head_dim, std::int64_t head_dim_v, std::int64_t block) {
+    // Columns of block_q elements: transposed queries; state; scores, masks and weights of the longest block and their
+    // product with V; transposed output. Twice that, for padding and staging.
+    const std::int64_t columns =
+        head_dim + 16 + head_dim_v + 20 + 3 * (block + kernel.tiles.tile_k) + 2 * (head_dim_v + 16);
+    const auto element = static_cast<std::uint64_t>(element_bytes(accumulation_dtype(kernel.dtype)));
+    constexpr std::uint64_t kFixed = 0x10000;
+    std::uint64_t bytes;
+    if (__builtin_mul_overflow(static_cast<std::uint64_t>(columns), 2 * element, &bytes) ||
+        __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(kernel.tiles.block_q), &bytes) ||
+        __builtin_add_overflow(bytes, kFixed, &bytes)) {
+        return std::numeric_limits<std::uint64_t>::max();
+    }
+    return bytes;
 }
 
 }  // namespace flashwright

@@ -1,4 +1,4 @@
-// Working memory of kernels: one arena a worker, reserved before a call writes anything.
+// Working memory of kernels: one arena per worker, reserved before a call writes any output.
 #pragma once
 
 #include "flashwright/flashwright.h"
@@ -6,13 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernel_abi.h"
+
 namespace flashwright {
 
 inline constexpr std::size_t kScratchAlignment = 128;
 
-// Blocks for one kernel call after the other, in memory that someone else owns: kernels take and give back as from a
-// stack. One that takes more than was reserved is a bug in the reservation; it is served by operator new all the same,
-// and scratch_overflows() tells.
+// A stack allocator for one kernel call after the other, in memory that it does not own. If a kernel needs more than
+// was reserved, the reservation has a bug: the block then comes from operator new, and scratch_overflows() counts it.
 class Scratch {
  public:
     Scratch(char *memory, std::uint64_t bytes) : memory_(memory), capacity_(bytes) {}
@@ -21,7 +22,7 @@ class Scratch {
     ~Scratch() { reset(); }
 
     void *allocate(std::uint64_t bytes);
-    // Gives back `block` and all that was taken after it.
+    // Frees `block` and all blocks allocated after it.
     void free(void *block);
     void reset();
 
@@ -34,7 +35,7 @@ class Scratch {
     Overflow *overflow_ = nullptr;
 };
 
-// Blocks that had to come from operator new since the process started.
+// Number of blocks that came from operator new since the process started.
 std::uint64_t scratch_overflows();
 
 // The arenas of all workers of a call, from the caller's allocator or operator new.
@@ -57,8 +58,11 @@ class ScratchReservation {
     std::size_t bytes_ = 0;
 };
 
+// Bytes that one task of a kernel may need, if its longest block has `block` keys; the largest value on overflow.
+std::uint64_t scratch_bytes(const Kernel &kernel, std::int64_t head_dim, std::int64_t head_dim_v, std::int64_t block);
+
 }  // namespace flashwright
 
-// What kernels call for their temporary memory: user_context is the Scratch of their task.
+// Kernels call these for temporary memory. user_context is the Scratch of their task.
 extern "C" void *flashwright_scratch_allocate(void *user_context, std::uint64_t bytes);
 extern "C" int flashwright_scratch_free(void *user_context, void *block);

@@ -1,9 +1,9 @@
-// flashwright_online_softmax_step: takes one block of keys into the state (Dao et al. 2022, algorithm 1).
+// flashwright_online_softmax_step: updates the state with one block of keys (Dao et al. 2022, algorithm 1).
 #include <algorithm>
 
 #include "execution.h"
 #include "kernel_choice.h"
-#include "scratch_size.h"
+#include "scratch.h"
 #include "status.h"
 #include "tile_buffer.h"
 #include "validate.h"
@@ -40,12 +40,12 @@ class StepCall {
     const Kernel &kernel_;
 };
 
-flashwright_status check_reaches(const StepProblem &problem, std::int64_t tile_rows) {
-    const flashwright_status status = check_reach(problem.v, problem.block);
+flashwright_status check_all_spans(const StepProblem &problem, std::int64_t tile_rows) {
+    const flashwright_status status = check_int32_span(problem.v, problem.block);
     if (failed(status)) return status;
     for (const StridedTensor *view :
          {&problem.m, &problem.l, &problem.acc, &problem.scores, &problem.m_out, &problem.l_out, &problem.acc_out}) {
-        const flashwright_status tile_status = check_reach(*view, tile_rows);
+        const flashwright_status tile_status = check_int32_span(*view, tile_rows);
         if (failed(tile_status)) return tile_status;
     }
     return ok_status();
@@ -62,15 +62,17 @@ flashwright_status run_step(const StepProblem &problem, const flashwright_execut
     flashwright_status status = choose_kernel(request, execution, &choice);
     if (failed(status)) return status;
     const Kernel &kernel = kKernels[choice.index];
-    status = check_reaches(problem, std::min<std::int64_t>(kernel.tiles.block_q, problem.seqlen_q));
+    status = check_all_spans(problem, std::min<std::int64_t>(kernel.tiles.block_q, problem.seqlen_q));
     if (failed(status)) return status;
     const TaskGrid grid(problem.batch, problem.heads, problem.seqlen_q, kernel.tiles.block_q, execution.threads);
     const double operations = 2.0 * static_cast<double>(problem.batch) * static_cast<double>(problem.heads) *
                               static_cast<double>(problem.seqlen_q) * static_cast<double>(problem.block + 8) *
                               static_cast<double>(problem.head_dim_v);
     const std::int64_t at_once = std::min<std::int64_t>(problem.block, kernel.tiles.tile_k);
-    return run_tasks(execution, grid, operations, scratch_bytes(kernel, 0, problem.head_dim_v, at_once),
-                     StepCall(problem, kernel));
+    status = run_tasks(execution, grid, operations, scratch_bytes(kernel, 0, problem.head_dim_v, at_once),
+                       StepCall(problem, kernel));
+    if (!failed(status)) report_kernel(execution, kernel);
+    return status;
 }
 
 }  // namespace

@@ -2,29 +2,16 @@
 
 #include <cinttypes>
 #include <cstdint>
+#include <cstdio>
 
+#include "kernels/dtype_dispatch.h"
 #include "status.h"
 
 namespace flashwright {
 namespace {
 
-// No address space is larger; sums of a few spans then stay far from overflow.
+// No address space is larger, and sums of a few spans do not overflow.
 constexpr std::int64_t kMaxSpanBytes = std::int64_t{1} << 60;
-
-std::int64_t element_bytes(flashwright_dtype dtype) {
-    switch (dtype) {
-        case FLASHWRIGHT_F32:
-        case FLASHWRIGHT_I32:
-            return 4;
-        case FLASHWRIGHT_F64:
-            return 8;
-        case FLASHWRIGHT_F16:
-            return 2;
-        case FLASHWRIGHT_BOOL:
-            return 1;
-    }
-    return 0;
-}
 
 // Whether the view's first and last byte lie in the address space.
 bool fits_address_space(const StridedTensor &view) {
@@ -52,24 +39,26 @@ flashwright_status check_data(const StridedTensor &view) {
 
 }  // namespace
 
+std::int64_t element_bytes(flashwright_dtype dtype) {
+    if (const Dtype *row = find_dtype(dtype)) return row->bytes;
+    return dtype == FLASHWRIGHT_I32 ? 4 : 1;
+}
+
 const char *dtype_name(int dtype) {
-    switch (dtype) {
-        case FLASHWRIGHT_F32:
-            return "f32";
-        case FLASHWRIGHT_F64:
-            return "f64";
-        case FLASHWRIGHT_BOOL:
-            return "bool";
-        case FLASHWRIGHT_I32:
-            return "i32";
-        case FLASHWRIGHT_F16:
-            return "f16";
-        default:
-            return "an unknown dtype";
+    if (const Dtype *row = find_dtype(dtype)) return row->name;
+    return dtype == FLASHWRIGHT_BOOL ? "bool" : dtype == FLASHWRIGHT_I32 ? "i32" : "an unknown dtype";
+}
+
+DtypeText::DtypeText(int dtype) {
+    const bool known = find_dtype(dtype) != nullptr || dtype == FLASHWRIGHT_BOOL || dtype == FLASHWRIGHT_I32;
+    if (known) {
+        std::snprintf(text_, sizeof text_, "%s", dtype_name(dtype));
+    } else {
+        std::snprintf(text_, sizeof text_, "the unknown dtype number %d", dtype);
     }
 }
 
-std::int64_t StridedTensor::reach(std::int64_t rows) const {
+std::int64_t StridedTensor::span(std::int64_t rows) const {
     if (empty() || rows == 0) return 0;
     const auto distance = [](std::int64_t count, std::int64_t stride) {
         return (count - 1) * (stride < 0 ? -stride : stride);
@@ -85,8 +74,8 @@ flashwright_status normalise(const flashwright_tensor &tensor, const char *name,
                            max_rank, tensor.rank);
     }
     if (raw_value(tensor.dtype) != dtype) {
-        return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "%s: expected dtype %s, got %s (%d)", name, dtype_name(dtype),
-                           dtype_name(raw_value(tensor.dtype)), raw_value(tensor.dtype));
+        return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "%s: expected dtype %s, got %s", name, dtype_name(dtype),
+                           DtypeText(raw_value(tensor.dtype)).text());
     }
     StridedTensor result;
     result.name = name;

@@ -25,7 +25,7 @@ class ThreadPool {
     ThreadPool &operator=(const ThreadPool &) = delete;
     ~ThreadPool() { stop(); }
 
-    // False: not run, because another call has the threads or there are none.
+    // False if nothing was run, because another call uses the threads or there are none.
     bool run(std::int64_t workers, Work work, void *context) {
         if (busy_.exchange(1, std::memory_order_acquire)) return false;
         const std::int64_t helpers = start_threads(workers - 1);
@@ -40,14 +40,14 @@ class ThreadPool {
             for (std::int64_t i = 0; i < helpers; ++i) wake_.notify_one();
             work(context, 0);
             std::unique_lock lock(mutex_);
-            wanted_ = 0;  // who has not begun by now is not needed
+            wanted_ = 0;  // threads that have not started by now are not needed
             done_.wait(lock, [this] { return active_ == 0; });
         }
         busy_.store(0, std::memory_order_release);
         return helpers > 0;
     }
 
-    // Ends the threads; later calls find none. A call under way keeps those it has until its work is done.
+    // Ends the threads. Later calls find none; a running call keeps its threads until it is done.
     void stop() {
         {
             const std::lock_guard lock(mutex_);
@@ -60,7 +60,7 @@ class ThreadPool {
     }
 
  private:
-    // Makes threads up to `count` and returns how many there are, at most `count`.
+    // Creates threads up to `count`. Returns their number, at most `count`.
     std::int64_t start_threads(std::int64_t count) {
         const std::lock_guard lock(mutex_);
         if (stopped_) return 0;
@@ -70,7 +70,7 @@ class ThreadPool {
                 threads_.reserve(static_cast<std::size_t>(count));
                 while (static_cast<std::int64_t>(threads_.size()) < count) threads_.emplace_back([this] { serve(); });
             } catch (const std::exception &) {
-                // The system gives no more; those that exist do the work.
+                // No more threads are available; those that exist do the work.
             }
         }
         return std::min(count, static_cast<std::int64_t>(threads_.size()));
@@ -105,8 +105,8 @@ class ThreadPool {
 
 std::atomic<ThreadPool *> current_pool{nullptr};
 
-// A child of fork has only the thread that called it, and the pool's lock may be held by one that it lost: it leaves
-// the pool alone, reachable for leak checkers, and makes a new one when it needs it.
+// The child of a fork has only the thread that called fork. The pool's lock may be held by a thread that it does not
+// have. So it leaves the old pool alone, reachable for leak checkers, and creates a new one when needed.
 std::atomic<ThreadPool *> lost_pool{nullptr};
 void forget_pool_in_child() {
     if (ThreadPool *pool = current_pool.exchange(nullptr)) lost_pool.store(pool);
@@ -123,8 +123,8 @@ ThreadPool *pool() {
     return existing;
 }
 
-// When the program ends or unloads the library, threads must not outlive its code. The pool itself stays: a destructor
-// that runs later may still call.
+// Threads must not outlive the library's code when the program ends or unloads it. The pool object itself stays, since
+// a destructor that runs later may still call the library.
 struct PoolEnd {
     ~PoolEnd() {
         if (ThreadPool *last = current_pool.load()) last->stop();

@@ -5,10 +5,10 @@
 
 namespace flashwright {
 
-// Calls work(context, worker) for worker 0 on the calling thread and for some of 1 to workers - 1 on threads of a pool
-// that is made at need, and returns when all that were begun have ended. Workers share out their work among themselves,
-// so it does not matter how many of them run: when the pool is in use by another call, or no thread can be made, worker
-// 0 does all. After fork the child makes threads of its own.
+// Calls work(context, worker) for worker 0 on the calling thread, and for some of 1 to workers - 1 on threads of a
+// pool. Returns when all started workers have finished. Workers distribute the work among themselves, so any number of
+// them may run: if another call uses the pool, or no thread can be created, worker 0 does everything. The pool is
+// created on first use. After a fork the child creates its own.
 void run_on_threads(std::int64_t workers, void (*work)(void *context, std::int64_t worker), void *context);
 
 }  // namespace flashwright

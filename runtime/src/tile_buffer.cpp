@@ -1,25 +1,19 @@
 #include "tile_buffer.h"
 
+#include "kernels/dtype_dispatch.h"
+
 namespace flashwright {
 namespace {
 
 halide_type_t halide_type(flashwright_dtype dtype) {
-    switch (dtype) {
-        case FLASHWRIGHT_F32:
-            return {halide_type_float, 32};
-        case FLASHWRIGHT_F64:
-            return {halide_type_float, 64};
-        case FLASHWRIGHT_I32:
-            return {halide_type_int, 32};
-        case FLASHWRIGHT_F16:
-            return {halide_type_float, 16};
-        case FLASHWRIGHT_BOOL:
-            break;
+    if (const Dtype *row = find_dtype(dtype)) {
+        const bool bfloat = row->halide[0] == 'b';  // bfloat16, not float16
+        return {bfloat ? halide_type_bfloat : halide_type_float, static_cast<std::uint8_t>(8 * row->bytes)};
     }
-    return {halide_type_uint, 8};
+    return dtype == FLASHWRIGHT_I32 ? halide_type_t{halide_type_int, 32} : halide_type_t{halide_type_uint, 8};
 }
 
-// Extents and strides were checked to fit by check_reach; an axis that is not walked has an extent of at most 1.
+// check_int32_span has checked that extents and strides fit. An axis without a checked stride has extent 1 or 0.
 halide_dimension_t dimension(std::int64_t extent, std::int64_t stride) {
     return {0, static_cast<std::int32_t>(extent), static_cast<std::int32_t>(stride)};
 }

@@ -1,4 +1,4 @@
-// Views as the generated kernels take them.
+// Buffers that the generated kernels take.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace flashwright {
 
-// A view of at most two dimensions that starts at index 0. It holds its own dimensions: it stays where it was made.
+// A view of at most two dimensions that starts at index 0. Not copyable, since it points to its own dimensions.
 class TileBuffer {
  public:
     TileBuffer() = default;
@@ -19,20 +19,20 @@ class TileBuffer {
     void set_matrix(const StridedTensor &view, std::int64_t batch, std::int64_t head);
     // [row] of one head.
     void set_rows(const StridedTensor &view, std::int64_t batch, std::int64_t head);
-    // A row of values that belongs to no tensor.
+    // Memory outside of any tensor for one value per row.
     void set_row_memory(void *memory, flashwright_dtype dtype);
-    // Contiguous values that belong to no tensor.
+    // `extent` contiguous values outside of any tensor.
     void set_vector(void *memory, flashwright_dtype dtype, std::int64_t extent);
-    // [column, row] of memory in which a row's columns follow each other, `row_stride` elements from row to row.
+    // [column, row] of memory outside of any tensor, with contiguous columns and `row_stride` elements between rows.
     void set_memory(void *memory, flashwright_dtype dtype, std::int64_t columns, std::int64_t rows,
                     std::int64_t row_stride);
-    // One element that stands for all of [columns, row].
+    // One element, broadcast to [columns, row].
     void set_constant(const void *element, flashwright_dtype dtype, std::int64_t columns);
 
-    // The tile of rows [row, row + rows).
+    // Moves to the tile of rows [row, row + rows).
     void move_to(std::int64_t row, std::int64_t rows);
-    // Asks the caches for all of the tile at once: a kernel touches it in an order that hardware does not guess.
-    // Does nothing where channels lie apart.
+    // Prefetches the whole tile, which kernels read in an order that hardware does not predict. Does nothing if
+    // channels are not contiguous.
     void prefetch() const;
 
     halide_buffer_t *get() { return &buffer_; }

@@ -19,14 +19,14 @@ KeyRun blocks(std::int64_t begin, std::int64_t length, std::int64_t count) {
 
 KeyRun one_block(Range range) { return blocks(range.begin, range.length(), 1); }
 
-// Takes hidden keys behind the range, then before it, until it has `length`.
+// Adds masked keys after the range, then before it, until it has `length` keys.
 Range grow(Range range, std::int64_t length, std::int64_t seqlen_k) {
     range.end = std::max(range.end, std::min(seqlen_k, range.begin + length));
     range.begin = std::min(range.begin, std::max<std::int64_t>(0, range.end - length));
     return range;
 }
 
-// A range in which every key is tested: whole blocks to the left, what is left over to the right.
+// A range in which every key is tested: whole blocks to the left, the remaining keys to the right.
 void cut_masked(Range range, const BlockShape &shape, TilePlan *plan) {
     std::int64_t whole = range.length() / shape.block_k;
     const std::int64_t rest = range.length() % shape.block_k;
@@ -35,8 +35,8 @@ void cut_masked(Range range, const BlockShape &shape, TilePlan *plan) {
     plan->right = one_block({range.begin + whole * shape.block_k, range.end});
 }
 
-// The interior in equal blocks; returns where they end. What is left over goes to the right, where `right` keys are.
-std::int64_t cut_interior(Range range, std::int64_t right, const BlockShape &shape, TilePlan *plan) {
+// Cuts the range into equal full blocks and returns their end. The remaining keys join the `right` keys after it.
+std::int64_t cut_full(Range range, std::int64_t right, const BlockShape &shape, TilePlan *plan) {
     const std::int64_t keys = range.length();
     const auto leaves_too_few = [&](std::int64_t rest) { return rest > 0 && rest + right < shape.tile_k; };
     std::int64_t count = (keys + shape.block_k - 1) / shape.block_k;
@@ -52,24 +52,25 @@ std::int64_t cut_interior(Range range, std::int64_t right, const BlockShape &sha
         count = keys / length;
         if (leaves_too_few(keys - count * length)) count--;
     }
-    plan->interior = blocks(range.begin, length, count);
+    plan->full = blocks(range.begin, length, count);
     return range.begin + length * count;
 }
 
-// Of the keys that any row sees (`seen`), those that all rows see (`common`, inside it) become the interior.
-void cut(Range seen, Range common, std::int64_t seqlen_k, const BlockShape &shape, TilePlan *plan) {
-    Range interior = common;
+// Cuts `any`, the keys that are unmasked for some row. Those unmasked for every row (`common`, inside `any`) become
+// full blocks, the others masked blocks.
+void cut(Range any, Range common, std::int64_t seqlen_k, const BlockShape &shape, TilePlan *plan) {
+    Range full = common;
     if (!common.empty()) {
-        if (seen.begin < interior.begin) interior.begin = std::max(interior.begin, seen.begin + shape.tile_k);
-        if (interior.end < seen.end) interior.end = std::min(interior.end, seen.end - shape.tile_k);
+        if (any.begin < full.begin) full.begin = std::max(full.begin, any.begin + shape.tile_k);
+        if (full.end < any.end) full.end = std::min(full.end, any.end - shape.tile_k);
     }
-    if (interior.length() < shape.tile_k) {
-        cut_masked(grow(seen, shape.tile_k, seqlen_k), shape, plan);
+    if (full.length() < shape.tile_k) {
+        cut_masked(grow(any, shape.tile_k, seqlen_k), shape, plan);
         return;
     }
-    plan->left = one_block({seen.begin, interior.begin});
-    const std::int64_t end = cut_interior(interior, seen.end - interior.end, shape, plan);
-    plan->right = one_block({end, seen.end});
+    plan->left = one_block({any.begin, full.begin});
+    const std::int64_t end = cut_full(full, any.end - full.end, shape, plan);
+    plan->right = one_block({end, any.end});
 }
 
 }  // namespace
@@ -91,12 +92,13 @@ std::int32_t cut_offset(std::int64_t value) {
 }
 
 std::int64_t longest_block(const BlockShape &shape, std::int64_t rows) {
-    // The block to the right takes what the last row sees more than the first, and what the interior leaves over.
+    // The right block has the keys of the last row after those of the first, and what remains after the full blocks.
     return shape.block_k + rows + 3 * shape.tile_k;
 }
 
 TilePlan plan_tile(const KeyVisibility &keys, std::int64_t row_begin, std::int64_t rows, const BlockShape &shape) {
-    // Diagonal and window are joined first: where that saturates, every row of any length sees all or nothing anyway.
+    // Diagonal and window are added first. If that saturates, all keys of every row are unmasked, or all masked,
+    // anyway.
     const std::int64_t low = keys.window_left < 0 ? std::numeric_limits<std::int64_t>::min()
                                                   : saturating_subtract(keys.diagonal, keys.window_left);
     const std::int64_t high = keys.window_right < 0 ? std::numeric_limits<std::int64_t>::max()
@@ -109,16 +111,16 @@ TilePlan plan_tile(const KeyVisibility &keys, std::int64_t row_begin, std::int64
     plan.hi_offset = cut_offset(saturating_add(high, row_begin));
     plan.diagonal_offset = cut_offset(saturating_add(keys.diagonal, row_begin));
 
-    // Rows before `first` look before key 0, rows after `last` look past the last key.
+    // The keys of rows before `first` all lie before key 0, those of rows after `last` past the last key.
     const std::int64_t row_last = row_begin + rows - 1;
     const std::int64_t first = std::max(row_begin, saturating_subtract(0, high));
     const std::int64_t last = std::min(row_last, saturating_subtract(keys.key_count - 1, low));
     if (first > last || keys.key_count == 0) return plan;
 
-    // Both ends move forward with the row, and neighbouring rows' ranges touch: what is seen is one range.
-    const Range seen{first_key(first), last_key(last) + 1};
+    // Both ends move forward with the row and the ranges of adjacent rows touch, so their union is one range.
+    const Range any{first_key(first), last_key(last) + 1};
     const Range common = keys.everything_masked ? Range{0, 0} : Range{first_key(row_last), last_key(row_begin) + 1};
-    cut(seen, common, keys.seqlen_k, shape, &plan);
+    cut(any, common, keys.seqlen_k, shape, &plan);
     return plan;
 }
 

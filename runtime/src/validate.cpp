@@ -1,13 +1,13 @@
 #include "validate.h"
 
 #include <algorithm>
-#include <cfloat>
 #include <cinttypes>
 #include <cmath>
 #include <cstring>
 #include <initializer_list>
 #include <limits>
 
+#include "kernels/dtype_dispatch.h"
 #include "overlap.h"
 #include "status.h"
 #include "tile_plan.h"
@@ -16,10 +16,10 @@ namespace flashwright {
 namespace {
 
 constexpr std::int64_t kMaxLength = kFarOffset;
-// A tile of rows times this many channels still has 32-bit indices.
+// A tile of rows with this many channels still has 32-bit indices.
 constexpr std::int64_t kMaxHeadDim = std::int64_t{1} << 24;
 
-// One tensor argument: where it comes from, what it must be, where it goes.
+// One tensor argument: the given tensor, the form it must have, and the view to fill in.
 struct TensorArgument {
     const flashwright_tensor *tensor;
     const char *name;
@@ -42,23 +42,25 @@ flashwright_status check_args_pointer(const void *args) {
                            : make_status(FLASHWRIGHT_INVALID_ARGUMENT, "args: expected a pointer, got NULL");
 }
 
-// The element type of a call is that of its first tensor.
-flashwright_status check_dtype(const flashwright_tensor &tensor, const char *name) {
+// The element type of a call is that of its first tensor. `on_cpu`: it must have CPU kernels.
+flashwright_status check_dtype(const flashwright_tensor &tensor, const char *name, bool on_cpu) {
     const int dtype = raw_value(tensor.dtype);
-    if (dtype == FLASHWRIGHT_F32 || dtype == FLASHWRIGHT_F64) return ok_status();
-    return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "%s: expected dtype f32 or f64, got %s (%d)", name,
-                       dtype_name(dtype), dtype);
+    const Dtype *row = find_dtype(dtype);
+    if (row != nullptr && (row->on_cpu || !on_cpu)) return ok_status();
+    char expected[64] = "";
+    for (const Dtype &each : kDtypes) {
+        if (each.on_cpu) append(expected, sizeof expected, "%s%s", expected[0] == '\0' ? "" : " or ", each.name);
+    }
+    return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "%s: expected dtype %s, got %s", name, expected,
+                       DtypeText(dtype).text());
 }
-
-// Of what is computed: softmax_lse, slopes, scale, soft cap.
-flashwright_dtype computed_dtype(flashwright_dtype dtype) { return dtype == FLASHWRIGHT_F16 ? FLASHWRIGHT_F32 : dtype; }
 
 struct ExpectedExtent {
     const StridedTensor &view;
     Axis axis;
     const char *axis_name;
     std::int64_t expected;
-    const char *source;  // the argument that says so
+    const char *source;  // the argument that determines it
 };
 
 flashwright_status check_extents(std::initializer_list<ExpectedExtent> extents) {
@@ -111,7 +113,8 @@ flashwright_status check_overlap(std::initializer_list<Output> outputs,
         if (!view.given) continue;
         if (!distinct_elements(view)) {
             return make_status(FLASHWRIGHT_INVALID_ARGUMENT,
-                               "%s: expected strides that keep its elements apart, got overlapping ones", view.name);
+                               "%s: expected strides with distinct elements, got strides with which elements overlap",
+                               view.name);
         }
         const StridedTensor *other = nullptr;
         for (const StridedTensor *input : inputs) {
@@ -122,29 +125,34 @@ flashwright_status check_overlap(std::initializer_list<Output> outputs,
         }
         if (other != nullptr) {
             return make_status(FLASHWRIGHT_INVALID_ARGUMENT,
-                               "%s: expected memory apart from %s, got memory that overlaps it", view.name,
+                               "%s: expected memory that does not overlap %s, got memory that does", view.name,
                                other->name);
         }
     }
     return ok_status();
 }
 
-// Whether the value keeps its meaning in the element type: finite.
-bool representable(double value, flashwright_dtype dtype) {
-    const double largest = dtype == FLASHWRIGHT_F32 ? double{FLT_MAX} : DBL_MAX;
-    return std::fabs(value) <= largest;
+// The largest finite and the smallest positive normal number of a type that kernels compute in.
+struct Limits {
+    double smallest, largest;
+};
+Limits limits_of(flashwright_dtype dtype) {
+    return dispatch_cpu_dtype(dtype, [](auto value) {
+        using Values = std::numeric_limits<decltype(value)>;
+        return Limits{static_cast<double>(Values::min()), static_cast<double>(Values::max())};
+    });
 }
 
 flashwright_status check_scalars(const flashwright_score_options &score, ForwardProblem *problem) {
-    const flashwright_dtype dtype = computed_dtype(problem->dtype);
+    const flashwright_dtype dtype = accumulation_dtype(problem->dtype);
+    const Limits limits = limits_of(dtype);
     const double scale =
         score.softmax_scale != nullptr ? *score.softmax_scale : 1.0 / std::sqrt(static_cast<double>(problem->head_dim));
-    if (!representable(scale, dtype)) {
+    if (!(std::fabs(scale) <= limits.largest)) {
         return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "softmax_scale: expected a value that is finite in %s, got %g",
                            dtype_name(dtype), scale);
     }
-    const double smallest = dtype == FLASHWRIGHT_F32 ? double{FLT_MIN} : DBL_MIN;
-    const bool softcap_fits = score.softcap >= smallest && representable(score.softcap, dtype);
+    const bool softcap_fits = score.softcap >= limits.smallest && score.softcap <= limits.largest;
     if (score.softcap != 0.0 && !softcap_fits) {
         return make_status(FLASHWRIGHT_INVALID_ARGUMENT,
                            "softcap: expected 0 (none) or a positive value that is finite and normal in %s, got %g",
@@ -162,11 +170,11 @@ flashwright_status check_position(const flashwright_score_options &score, Forwar
     }
     if (align < FLASHWRIGHT_ALIGN_DEFAULT || align > FLASHWRIGHT_ALIGN_BOTTOM_RIGHT) {
         return make_status(FLASHWRIGHT_INVALID_ARGUMENT,
-                           "align: expected default (0), top_left (1) or bottom_right (2), got %d", align);
+                           "align: expected default, top-left or bottom-right, got the unknown value %d", align);
     }
     if (score.diagonal != nullptr && align != FLASHWRIGHT_ALIGN_DEFAULT) {
-        return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "align: expected default (0) when diagonal is given, got %s",
-                           align == FLASHWRIGHT_ALIGN_TOP_LEFT ? "top_left (1)" : "bottom_right (2)");
+        return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "align: expected default, since diagonal is given, got %s",
+                           align == FLASHWRIGHT_ALIGN_TOP_LEFT ? "top-left" : "bottom-right");
     }
     for (const auto &[name, value] :
          {std::pair{"window_left", score.window_left}, {"window_right", score.window_right}}) {
@@ -197,7 +205,7 @@ flashwright_status check_key_lengths(const ForwardProblem &problem) {
     return ok_status();
 }
 
-// Bias and mask: each axis but the keys may be 1 and is then repeated.
+// Bias and mask: every axis except the keys may have extent 1, which is broadcast.
 flashwright_status check_broadcast(const StridedTensor &view, const ForwardProblem &problem) {
     const struct {
         Axis axis;
@@ -227,7 +235,7 @@ flashwright_status check_optional_tensors(const flashwright_score_options &score
     }
     if (!failed(status) && score.alibi_slopes != nullptr) {
         StridedTensor &slopes = problem->alibi_slopes;
-        status = normalise(*score.alibi_slopes, "alibi_slopes", kPerHeadForm, computed_dtype(problem->dtype),
+        status = normalise(*score.alibi_slopes, "alibi_slopes", kPerHeadForm, accumulation_dtype(problem->dtype),
                            check_memory, &slopes);
         if (!failed(status)) status = check_extents({{slopes, kHead, "num_heads", problem->heads, "q"}});
     }
@@ -239,7 +247,7 @@ flashwright_status check_optional_tensors(const flashwright_score_options &score
     return status;
 }
 
-// ALiBi's distances are 32-bit numbers in the kernels.
+// Kernels compute the distances of ALiBi with 32 bits.
 flashwright_status check_alibi_distance(const ForwardProblem &problem) {
     if (!problem.alibi_slopes.given || problem.bottom_right) return ok_status();
     if (problem.diagonal >= -kFarOffset && problem.diagonal <= kFarOffset - problem.seqlen_q) return ok_status();
@@ -294,10 +302,10 @@ flashwright_status check_all_rows(std::initializer_list<const StridedTensor *> v
     return ok_status();
 }
 
-// What forward and backward have in common: all but how the tensors may overlap.
+// The checks that forward and backward share: all except overlaps.
 flashwright_status check_attention(const flashwright_forward_args &args, bool with_lse, bool check_memory,
                                    ForwardProblem *problem) {
-    flashwright_status status = raw_value(args.q.dtype) == FLASHWRIGHT_F16 ? ok_status() : check_dtype(args.q, "q");
+    flashwright_status status = check_dtype(args.q, "q", false);
     if (failed(status)) return status;
     problem->dtype = args.q.dtype;
     status = normalise_all({{&args.q, "q", kMatrixForm, &problem->q},
@@ -306,7 +314,7 @@ flashwright_status check_attention(const flashwright_forward_args &args, bool wi
                             {&args.out, "out", kMatrixForm, &problem->out}},
                            problem->dtype, check_memory);
     if (!failed(status) && with_lse) {
-        status = normalise(args.softmax_lse, "softmax_lse", kRowForm, computed_dtype(problem->dtype), check_memory,
+        status = normalise(args.softmax_lse, "softmax_lse", kRowForm, accumulation_dtype(problem->dtype), check_memory,
                            &problem->lse);
     }
     if (!failed(status)) status = check_forward_shapes(problem);
@@ -317,7 +325,7 @@ flashwright_status check_attention(const flashwright_forward_args &args, bool wi
     return status;
 }
 
-// A gradient has the shape of what it is the gradient of.
+// A gradient has the shape of its tensor.
 flashwright_status check_same_shape(const StridedTensor &view, const StridedTensor &like, const char *channels,
                                     bool of_queries) {
     return check_extents({{view, kBatch, "batch", like.shape[kBatch], like.name},
@@ -328,7 +336,8 @@ flashwright_status check_same_shape(const StridedTensor &view, const StridedTens
 
 flashwright_status check_dbias(const flashwright_backward_args &args, bool check_memory, BackwardProblem *problem) {
     const ForwardProblem &p = problem->forward;
-    if (!p.bias.given) return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "dbias: expected none without a bias, got one");
+    if (!p.bias.given)
+        return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "dbias: expected none since no bias is given, got one");
     const flashwright_status status =
         normalise(args.dbias, "dbias", kBroadcastForm, p.dtype, check_memory, &problem->dbias);
     return failed(status) ? status : check_same_shape(problem->dbias, p.bias, "seqlen_k", true);
@@ -383,7 +392,7 @@ flashwright_status validate_backward(const flashwright_backward_args *args, bool
 
 flashwright_status validate_merge(const flashwright_merge_args *args, MergeProblem *problem) {
     flashwright_status status = check_args_pointer(args);
-    if (!failed(status)) status = check_dtype(args->out_a, "out_a");
+    if (!failed(status)) status = check_dtype(args->out_a, "out_a", true);
     if (failed(status)) return status;
     MergeProblem &p = *problem;
     p.dtype = args->out_a.dtype;
@@ -415,7 +424,7 @@ flashwright_status validate_merge(const flashwright_merge_args *args, MergeProbl
 
 flashwright_status validate_step(const flashwright_step_args *args, StepProblem *problem) {
     flashwright_status status = check_args_pointer(args);
-    if (!failed(status)) status = check_dtype(args->acc, "acc");
+    if (!failed(status)) status = check_dtype(args->acc, "acc", true);
     if (failed(status)) return status;
     StepProblem &p = *problem;
     p.dtype = args->acc.dtype;
@@ -453,12 +462,12 @@ flashwright_status validate_step(const flashwright_step_args *args, StepProblem 
     return status;
 }
 
-flashwright_status check_reach(const StridedTensor &view, std::int64_t rows) {
-    const std::int64_t reach = view.reach(rows);
-    if (reach <= std::numeric_limits<std::int32_t>::max()) return ok_status();
+flashwright_status check_int32_span(const StridedTensor &view, std::int64_t rows) {
+    const std::int64_t span = view.span(rows);
+    if (span <= std::numeric_limits<std::int32_t>::max()) return ok_status();
     return make_status(FLASHWRIGHT_UNSUPPORTED,
                        "%s: expected %" PRId64 " rows of a head to span less than 2^31 elements, got %" PRId64,
-                       view.name, rows, reach);
+                       view.name, rows, span);
 }
 
 }  // namespace flashwright

@@ -1,4 +1,4 @@
-// Checks of the arguments of calls, and the normalised problem that comes of them.
+// Checks the arguments of calls and brings them to a normalised form.
 #pragma once
 
 #include "flashwright/flashwright.h"
@@ -10,15 +10,15 @@
 namespace flashwright {
 
 struct ForwardProblem {
-    flashwright_dtype dtype = FLASHWRIGHT_F32;  // f16 too, of which no CPU kernel is
+    flashwright_dtype dtype = FLASHWRIGHT_F32;  // any of kDtypes, also one without CPU kernels
     std::int64_t batch = 0, heads = 0, heads_kv = 0, seqlen_q = 0, seqlen_k = 0, head_dim = 0, head_dim_v = 0;
-    StridedTensor q, k, v, out, lse, bias, mask, key_lengths, alibi_slopes;  // the last five may be absent
+    StridedTensor q, k, v, out, lse, bias, mask, key_lengths, alibi_slopes;  // lse and those after it may be absent
     double softmax_scale = 1.0, softcap = 0.0;
     bool causal = false;
     bool bottom_right = false;  // the diagonal depends on the batch entry's key length
     std::int64_t diagonal = 0;  // if not bottom_right
     std::int64_t window_left = -1, window_right = -1;
-    bool one_position = false;  // all rows of a head stand where its first one does
+    bool one_position = false;  // all rows of a head have the position of its first (see pack_gqa.h)
 
     std::int64_t key_count(std::int64_t batch_index) const;
     std::int64_t diagonal_of(std::int64_t batch_index) const {
@@ -28,7 +28,7 @@ struct ForwardProblem {
 
 struct BackwardProblem {
     ForwardProblem forward;                 // out and lse are inputs here
-    StridedTensor dout, dq, dk, dv, dbias;  // the last may be absent
+    StridedTensor dout, dq, dk, dv, dbias;  // dbias may be absent
 
     bool nothing_to_write() const { return dq.empty() && dk.empty() && dv.empty() && (!dbias.given || dbias.empty()); }
 };
@@ -45,14 +45,14 @@ struct StepProblem {
     StridedTensor m, l, acc, scores, v, m_out, l_out, acc_out;
 };
 
-// Without `check_memory` only shapes, strides and options count: pointers to data are not looked at.
+// Without `check_memory` only shapes, strides and options are checked; data pointers are not read.
 flashwright_status validate_forward(const flashwright_forward_args *args, bool check_memory, ForwardProblem *problem);
 flashwright_status validate_backward(const flashwright_backward_args *args, bool check_memory,
                                      BackwardProblem *problem);
 flashwright_status validate_merge(const flashwright_merge_args *args, MergeProblem *problem);
 flashwright_status validate_step(const flashwright_step_args *args, StepProblem *problem);
 
-// Kernels index one head with 32 bits: `rows` rows of the tensor must not reach further.
-flashwright_status check_reach(const StridedTensor &view, std::int64_t rows);
+// Kernels use 32-bit indices in one head: `rows` rows of the tensor must span less than 2^31 elements.
+flashwright_status check_int32_span(const StridedTensor &view, std::int64_t rows);
 
 }  // namespace flashwright

@@ -53,15 +53,16 @@ bool all_finite(const Tensor &tensor) {
 }
 
 // What the gradients must be close to: f16 has an out that is rounded.
-ExactGradient expected_gradient(const GradientProblem &problem) {
+ReferenceGradient expected_gradient(const GradientProblem &problem) {
     const std::vector<double> dout = problem.dout.values();
-    return problem.forward.dtype == FLASHWRIGHT_F16 ? exact_backward_from_out(problem.forward, dout)
-                                                    : exact_backward(problem.forward, dout);
+    return problem.forward.dtype == FLASHWRIGHT_F16 ? reference_backward_from_out(problem.forward, dout)
+                                                    : reference_backward(problem.forward, dout);
 }
 
 void expect_twice_the_plain_error(const GradientProblem &problem) {
     const std::vector<double> dout = problem.dout.values();
-    const ExactGradient exact = exact_backward(problem.forward, dout), plain = plain_backward(problem.forward, dout);
+    const ReferenceGradient expected = reference_backward(problem.forward, dout),
+                            plain = plain_backward(problem.forward, dout);
     const auto check = [](const char *name, const Tensor &actual, const std::vector<double> &right,
                           const std::vector<double> &rounded, double unit) {
         if (!actual.given()) return;
@@ -69,10 +70,10 @@ void expect_twice_the_plain_error(const GradientProblem &problem) {
                   2 * largest_error(rounded, right) + gradient_tolerance(FLASHWRIGHT_F32) * unit)
             << name;
     };
-    check("dq", problem.dq, exact.dq, plain.dq, exact.dq_unit);
-    check("dk", problem.dk, exact.dk, plain.dk, exact.dk_unit);
-    check("dv", problem.dv, exact.dv, plain.dv, exact.dv_unit);
-    check("dbias", problem.dbias, exact.dbias, plain.dbias, exact.dbias_unit);
+    check("dq", problem.dq, expected.dq, plain.dq, expected.dq_unit);
+    check("dk", problem.dk, expected.dk, plain.dk, expected.dk_unit);
+    check("dv", problem.dv, expected.dv, plain.dv, expected.dv_unit);
+    check("dbias", problem.dbias, expected.dbias, plain.dbias, expected.dbias_unit);
 }
 
 void check_on_gpu(GradientProblem &problem) {
@@ -159,7 +160,7 @@ TEST_P(GpuBackward, BiasesOfEveryShape) {
         for (const bool by_stride : {false, true}) {
             Options options = repeated % 2 ? causal_top_left() : everything();
             options.bias = Coverage{(repeated & 1) == 0, (repeated & 2) == 0, (repeated & 4) == 0, by_stride};
-            options.bias_hides = true;
+            options.bias_masks = true;
             GradientProblem problem = gpu_problem({2, 4, 2, 33, 70, 20, 11}, options);
             check_on_gpu(problem);
             problem.dbias = Tensor();
@@ -210,10 +211,10 @@ TEST_P(GpuBackward, GarbageStaysWithThoseThatSeeIt) {
             GradientProblem problem = gpu_problem({1, 1, 1, 70, 70, 16, 16}, causal_top_left());
             set_row(of_key ? problem.forward.v : problem.dout, of_key ? 69 : 0, garbage);
             ASSERT_TRUE(is_ok(run_on_gpu(problem)));
-            const ExactGradient exact = expected_gradient(problem);
-            expect_same_garbage(problem.dq, exact.dq);
-            expect_same_garbage(problem.dk, exact.dk);
-            expect_same_garbage(problem.dv, exact.dv);
+            const ReferenceGradient expected = expected_gradient(problem);
+            expect_same_garbage(problem.dq, expected.dq);
+            expect_same_garbage(problem.dk, expected.dk);
+            expect_same_garbage(problem.dv, expected.dv);
         }
         Options lengths;
         lengths.key_fractions = {0.5};
@@ -234,10 +235,10 @@ TEST_P(GpuBackward, GarbageStaysInItsHeads) {
             Tensor &tensor = of_key ? problem.forward.v : problem.dout;
             for (std::int64_t row = 0; row < 40; row++) tensor.set({1, 1, row, 3}, kNaN);
             ASSERT_TRUE(is_ok(run_on_gpu(problem)));
-            const ExactGradient exact = expected_gradient(problem);
-            expect_same_garbage(problem.dq, exact.dq);
-            expect_same_garbage(problem.dk, exact.dk);
-            expect_same_garbage(problem.dv, exact.dv);
+            const ReferenceGradient expected = expected_gradient(problem);
+            expect_same_garbage(problem.dq, expected.dq);
+            expect_same_garbage(problem.dk, expected.dk);
+            expect_same_garbage(problem.dv, expected.dv);
         }
     }
 }
@@ -252,7 +253,7 @@ TEST_P(GpuBackward, KeysThatAMaskHidesMayHoldAnything) {
     }
 }
 
-TEST_P(GpuBackward, RowThatSeesNothing) {
+TEST_P(GpuBackward, FullyMaskedRow) {
     Options options;
     options.mask = Coverage{};
     for (const double garbage : {0.5, kNaN}) {
@@ -317,7 +318,7 @@ TEST_P(GpuBackward, FromSeveralThreadsAtOnce) {
     for (int n = 0; n < kThreads; n++) {
         threads.emplace_back([n, &options = options[n]] {
             GradientProblem problem = gpu_problem({1, 2, 1, 70 + 9 * n, 60 + 20 * n, 8 + 17 * n, 8 + 17 * n}, options);
-            const ExactGradient exact = [&] {
+            const ReferenceGradient expected = [&] {
                 EXPECT_TRUE(is_ok(run_forward(problem.forward)));
                 return expected_gradient(problem);
             }();
@@ -326,7 +327,7 @@ TEST_P(GpuBackward, FromSeveralThreadsAtOnce) {
                 const flashwright_forward_args args = problem.forward.args();
                 EXPECT_TRUE(is_ok(flashwright_gpu_forward(&args, backend(), nullptr)));
                 EXPECT_TRUE(is_ok(run_backward_on_gpu(problem)));
-                EXPECT_TRUE(gradients_match(problem, exact)) << problem.describe();
+                EXPECT_TRUE(gradients_match(problem, expected)) << problem.describe();
             }
         });
     }

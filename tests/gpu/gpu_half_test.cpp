@@ -1,8 +1,8 @@
 // Forward kernels of f16: out is rounded once from f32, so that its error is at most twice that of plain attention in
 // f16, and softmax_lse is as exact as in f32.
 #include "gpu_test.h"
+#include "reference/binary16.h"
 #include "tests/support/check.h"
-#include "tests/support/half.h"
 #include "tests/support/options.h"
 
 #include <cmath>
@@ -19,34 +19,6 @@ flashwright_status run_on_gpu(Problem &problem, const char **kernel = nullptr) {
     return flashwright_gpu_forward(&args, backend(), kernel);
 }
 
-// Scores, weights and output each rounded to f16, and exact in between.
-std::vector<double> plain_forward(const Problem &problem) {
-    const Shape &s = problem.shape;
-    const std::vector<double> scores = exact_scores(problem), v = problem.v.values();
-    std::vector<double> out, weights(static_cast<std::size_t>(s.seqlen_k));
-    const auto visit_row = [&](const double *score, const double *values) {
-        double top = -std::numeric_limits<double>::infinity(), total = 0;
-        for (std::size_t j = 0; j < weights.size(); ++j) top = std::max(top, rounded_to_half(score[j]));
-        for (std::size_t j = 0; j < weights.size(); ++j) {
-            weights[j] = std::isinf(score[j]) ? 0 : std::exp(rounded_to_half(score[j]) - top);
-            total += weights[j];
-        }
-        for (std::int64_t c = 0; c < s.head_dim_v; ++c) {
-            double sum = 0;
-            for (std::size_t j = 0; j < weights.size(); ++j) {
-                const double value = values[static_cast<std::int64_t>(j) * s.head_dim_v + c];
-                if (weights[j] != 0) sum += rounded_to_half(weights[j] / total) * value;
-            }
-            out.push_back(rounded_to_half(sum));
-        }
-    };
-    for (std::int64_t row = 0; row < s.batch * s.heads * s.seqlen_q; ++row) {
-        const std::int64_t head = row / s.seqlen_q / (s.heads / s.heads_kv);  // batch included
-        visit_row(scores.data() + row * s.seqlen_k, v.data() + head * s.seqlen_k * s.head_dim_v);
-    }
-    return out;
-}
-
 // Which kernels ran: all of them must have, in the end.
 std::set<std::string> &kernels_that_ran() {
     static std::set<std::string> names;
@@ -57,12 +29,12 @@ void check_on_gpu(Problem &problem) {
     SCOPED_TRACE(problem.describe());
     const char *kernel = "";
     ASSERT_TRUE(is_ok(run_on_gpu(problem, &kernel)));
-    const Exact exact = exact_forward(problem);
-    EXPECT_LE(largest_error(problem.out.values(), exact.out),
-              2 * largest_error(plain_forward(problem), exact.out) + tolerance(FLASHWRIGHT_F32));
-    EXPECT_TRUE(half_values_match(problem.out.values(), exact.out, tolerance(FLASHWRIGHT_F32)));
+    const ReferenceAttention expected = reference_forward(problem);
+    EXPECT_LE(largest_error(problem.out.values(), expected.out),
+              2 * largest_error(plain_forward(problem).out, expected.out) + forward_tolerance(FLASHWRIGHT_F32));
+    EXPECT_TRUE(half_values_match(problem.out.values(), expected.out, forward_tolerance(FLASHWRIGHT_F32)));
     EXPECT_TRUE(problem.out.fully_written() && problem.out.gaps_intact());
-    EXPECT_TRUE(lse_matches(problem.lse.values(), exact.lse, tolerance(FLASHWRIGHT_F32)));
+    EXPECT_TRUE(lse_matches(problem.lse.values(), expected.softmax_lse, forward_tolerance(FLASHWRIGHT_F32)));
     EXPECT_TRUE(problem.lse.fully_written() && problem.lse.gaps_intact());
     kernels_that_ran().insert(kernel);
 }
@@ -77,7 +49,7 @@ Problem mean_of(const std::vector<std::vector<std::uint16_t>> &keys) {
     problem.v.assign([&](std::int64_t n) {
         const auto key = static_cast<std::size_t>(n / kChannels) % keys.size();
         const std::int64_t head = n / kChannels / static_cast<std::int64_t>(keys.size());
-        return half_value(keys[key][static_cast<std::size_t>(head * kChannels + n % kChannels)]);
+        return binary16_value(keys[key][static_cast<std::size_t>(head * kChannels + n % kChannels)]);
     });
     return problem;
 }
@@ -136,7 +108,7 @@ TEST_F(GpuHalf, OutIsRoundedToTheNearestAndTiesToEven) {
     ASSERT_TRUE(is_ok(run_on_gpu(problem)));
     const std::vector<double> out = problem.out.values();
     for (std::size_t n = 0; n < below.size(); ++n) {
-        ASSERT_EQ(out[n], rounded_to_half((half_value(below[n]) + half_value(above[n])) / 2)) << below[n];
+        ASSERT_EQ(out[n], rounded_to_binary16((binary16_value(below[n]) + binary16_value(above[n])) / 2)) << below[n];
     }
 }
 

@@ -26,18 +26,18 @@ flashwright_status run_on_stream(Problem &problem, bool finite = true) {
 void expect_exact_on_stream(Problem problem, bool finite = true) {
     SCOPED_TRACE(problem.describe());
     ASSERT_TRUE(is_ok(run_on_stream(problem, finite)));
-    EXPECT_TRUE(outputs_match(problem, exact_forward(problem)));
+    EXPECT_TRUE(outputs_match(problem, reference_forward(problem)));
 }
 
 // f16 is computed in f32, and rounded once.
 void expect_exact_halves_on_stream(Problem problem) {
     SCOPED_TRACE(problem.describe());
     ASSERT_TRUE(is_ok(run_on_stream(problem)));
-    const Exact exact = exact_forward(problem);
-    const double near = tolerance(FLASHWRIGHT_F32);
-    EXPECT_TRUE(half_values_match(problem.out.values(), exact.out, near));
+    const ReferenceAttention expected = reference_forward(problem);
+    const double near = forward_tolerance(FLASHWRIGHT_F32);
+    EXPECT_TRUE(half_values_match(problem.out.values(), expected.out, near));
     EXPECT_TRUE(problem.out.fully_written() && problem.out.gaps_intact());
-    EXPECT_TRUE(lse_matches(problem.lse.values(), exact.lse, near));
+    EXPECT_TRUE(lse_matches(problem.lse.values(), expected.softmax_lse, near));
 }
 
 flashwright_status run_on_stream(GradientProblem &problem, bool finite = true) {
@@ -46,11 +46,11 @@ flashwright_status run_on_stream(GradientProblem &problem, bool finite = true) {
     const flashwright_gpu_stream stream{"cuda", context.handle(), on.handle(), finite ? 1 : 0};
     DeviceMemory memory;
     if (problem.forward.dtype == FLASHWRIGHT_F16) {  // no kernels of the CPU's
-        const Exact exact = exact_forward(problem.forward);
+        const ReferenceAttention expected = reference_forward(problem.forward);
         const auto value_of = [](const std::vector<double> &values) {
             return [&values](std::int64_t n) { return values[static_cast<std::size_t>(n)]; };
         };
-        problem.forward.out.assign(value_of(exact.out)), problem.forward.lse.assign(value_of(exact.lse));
+        problem.forward.out.assign(value_of(expected.out)), problem.forward.lse.assign(value_of(expected.softmax_lse));
     } else if (const flashwright_status forward = run(problem.forward); forward.code != FLASHWRIGHT_OK) {
         return forward;
     }
@@ -65,7 +65,7 @@ flashwright_status run_on_stream(GradientProblem &problem, bool finite = true) {
 void expect_exact_on_stream(GradientProblem problem, bool finite = true) {
     SCOPED_TRACE(problem.describe());
     ASSERT_TRUE(is_ok(run_on_stream(problem, finite)));
-    EXPECT_TRUE(gradients_match(problem, exact_backward_from_out(problem.forward, problem.dout.values())));
+    EXPECT_TRUE(gradients_match(problem, reference_backward_from_out(problem.forward, problem.dout.values())));
 }
 
 GradientProblem gradient_problem(const Shape &shape, const Options &options = {}, const Layout &layout = {},
@@ -191,7 +191,7 @@ TEST_F(StreamValues, BiasGradientsOfEveryShape) {
     for (int repeated = 0; repeated < 8; repeated++) {
         Options options = repeated % 2 == 0 ? causal() : Options{};
         options.bias = Coverage{(repeated & 1) == 0, (repeated & 2) == 0, (repeated & 4) == 0};
-        options.bias_hides = true;
+        options.bias_masks = true;
         GradientProblem problem = gradient_problem({2, 2, 1, 9, 35, 6, 7}, options);
         const std::vector<std::int64_t> shape = problem.dbias.shape();
         const Form form = repeated % 3 == 0 ? Form::reversed : Form::transposed;

@@ -36,7 +36,7 @@ int main() {
     // Left out: an answer, not a crash.
     float lse[2] = {0, 0}, row[2] = {1, 1};
     const flashwright::ConstTensorView state(row, {2, 1}), state_lse(lse, {2});
-    float out[2], out_lse[2];
+    float out[2] = {}, out_lse[2] = {};
     const flashwright::Status merge =
         flashwright::merge(state, state_lse, state, state_lse, {out, {2, 1}}, {out_lse, {2}});
     std::printf("merge: %s\n", merge.message());

@@ -68,6 +68,7 @@ expect 0 --version
 # results
 expect 0 run forward "${qkv[@]}" --out out.npy --lse lse.npy --verify
 says stdout "largest error"
+says stderr forward_f64_ "q [seqlen_q 2, head_dim 2]" "k [seqlen_k 3, head_dim 2]" "v [seqlen_k 3, head_dim_v 2]"
 values out.npy f8 "${dense_out[@]}"
 values lse.npy f8 1.620621139057 1.620621139057
 for block in 1 2 3 8 100; do
@@ -105,6 +106,7 @@ gradients=(--dq dq.npy --dk dk.npy --dv dv.npy)
 array dout.npy '<f8' False '(2, 2)' "${n[1]}" "${n[1]}" "${n[1]}" "${n[1]}"
 expect 0 run forward "${qkv[@]}" --out out.npy --lse lse.npy
 expect 0 run backward "${qkv[@]}" --out out.npy --lse lse.npy --dout dout.npy "${gradients[@]}" --verify
+says stderr backward_f64_ "q [seqlen_q 2, head_dim 2]" "k [seqlen_k 3, head_dim 2]" "v [seqlen_k 3, head_dim_v 2]"
 values dv.npy f8 0.598887907320 0.598887907320 0.598887907320 0.598887907320 0.802224185360 0.802224185360
 expect 2 run backward "${qkv[@]}" --out out.npy --lse lse.npy --dout dout.npy "${gradients[@]}" --dbias dbias.npy
 rm dq.npy dk.npy dv.npy
@@ -119,6 +121,7 @@ array lse_b.npy '<f8' False '(1,)' ef39fafe422ee63f
 expect 0 run merge --out-a out_a.npy --lse-a lse_a.npy --out-b out_b.npy --lse-b lse_b.npy --out out.npy --lse lse.npy
 values out.npy f8 3.5
 values lse.npy f8 2.079441541679836
+says stderr merge_f64_ "out_a [seqlen_q 1, head_dim_v 1]"
 
 # step: from the empty state
 array m.npy '<f8' False '(2,)' $minus_infinity $minus_infinity
@@ -129,6 +132,7 @@ expect 0 run step --m m.npy --l l.npy --acc acc.npy --scores scores.npy --v v.np
 values m2.npy f8 2 1
 values l2.npy f8 3 2
 values acc2.npy f8 9 12 6 8
+says stderr step_f64_ "scores [seqlen_q 2, block 3]" "v [block 3, head_dim_v 2]"
 
 # recorded tensors
 recorded=(--q "$data/q.npy" --k "$data/k.npy" --v "$data/v.npy" --key-lengths "$data/key_lengths.npy")

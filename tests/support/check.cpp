@@ -1,6 +1,7 @@
 #include "check.h"
 
-#include "half.h"
+#include "reference/attention_error.h"
+#include "reference/binary16.h"
 
 #include <fmt/format.h>
 
@@ -10,8 +11,6 @@
 namespace flashwright::test {
 
 namespace {
-
-constexpr double kF32Tolerance = 1e-5, kF64Tolerance = 1e-12;
 
 // NaN when either is NaN and the other is not.
 double error_between(double actual, double expected) {
@@ -33,16 +32,7 @@ template <typename Allowed>
     return ::testing::AssertionSuccess();
 }
 
-double largest_finite(const std::vector<double> &values) {
-    double largest = 0;
-    for (double value : values)
-        if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
-    return largest;
-}
-
 }  // namespace
-
-double tolerance(flashwright_dtype dtype) { return dtype == FLASHWRIGHT_F64 ? kF64Tolerance : kF32Tolerance; }
 
 ::testing::AssertionResult values_match(const std::vector<double> &actual, const std::vector<double> &expected,
                                         double tolerance) {
@@ -56,7 +46,8 @@ double tolerance(flashwright_dtype dtype) { return dtype == FLASHWRIGHT_F64 ? kF
         return ::testing::AssertionFailure() << actual.size() << " values for " << expected.size();
     const double allowed = tolerance * largest_finite(expected);
     for (std::size_t n = 0; n < actual.size(); n++) {
-        const double least = rounded_to_half(expected[n] - allowed), most = rounded_to_half(expected[n] + allowed);
+        const double least = rounded_to_binary16(expected[n] - allowed),
+                     most = rounded_to_binary16(expected[n] + allowed);
         const bool right = std::isnan(expected[n]) ? std::isnan(actual[n]) : actual[n] >= least && actual[n] <= most;
         if (!right)
             return ::testing::AssertionFailure()
@@ -84,21 +75,21 @@ double largest_error(const std::vector<double> &actual, const std::vector<double
     });
 }
 
-::testing::AssertionResult outputs_match(const Problem &problem, const Exact &exact, double tolerance) {
+::testing::AssertionResult outputs_match(const Problem &problem, const ReferenceAttention &expected, double tolerance) {
     if (!problem.out.fully_written()) return ::testing::AssertionFailure() << "some of out was not written";
     if (!problem.out.gaps_intact()) return ::testing::AssertionFailure() << "bytes beside out were written";
-    if (auto result = values_match(problem.out.values(), exact.out, tolerance); !result)
+    if (auto result = values_match(problem.out.values(), expected.out, tolerance); !result)
         return ::testing::AssertionFailure() << "out: " << result.message();
     if (!problem.lse.given()) return ::testing::AssertionSuccess();
     if (!problem.lse.fully_written()) return ::testing::AssertionFailure() << "some of softmax_lse was not written";
     if (!problem.lse.gaps_intact()) return ::testing::AssertionFailure() << "bytes beside softmax_lse were written";
-    if (auto result = lse_matches(problem.lse.values(), exact.lse, tolerance); !result)
+    if (auto result = lse_matches(problem.lse.values(), expected.softmax_lse, tolerance); !result)
         return ::testing::AssertionFailure() << "softmax_lse: " << result.message();
     return ::testing::AssertionSuccess();
 }
 
-::testing::AssertionResult outputs_match(const Problem &problem, const Exact &exact) {
-    return outputs_match(problem, exact, tolerance(problem.dtype));
+::testing::AssertionResult outputs_match(const Problem &problem, const ReferenceAttention &expected) {
+    return outputs_match(problem, expected, forward_tolerance(problem.dtype));
 }
 
 ::testing::AssertionResult is_ok(const flashwright_status &status) {
@@ -122,9 +113,9 @@ flashwright_status run(Problem &problem, const flashwright_execution &execution)
     return flashwright_forward(&args, &execution);
 }
 
-void expect_exact(Problem &problem, const flashwright_execution &execution) {
+void expect_reference(Problem &problem, const flashwright_execution &execution) {
     ASSERT_TRUE(is_ok(run(problem, execution))) << problem.describe();
-    EXPECT_TRUE(outputs_match(problem, exact_forward(problem))) << problem.describe();
+    EXPECT_TRUE(outputs_match(problem, reference_forward(problem))) << problem.describe();
 }
 
 flashwright_execution with_isa(const char *isa) {

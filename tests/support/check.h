@@ -1,6 +1,7 @@
-// Comparison with exact attention, and running a problem.
+// Comparison with the reference, and running a problem.
 #pragma once
 
+#include "kernels/dtype_dispatch.h"
 #include "problem.h"
 #include "reference.h"
 
@@ -10,9 +11,6 @@
 #include <vector>
 
 namespace flashwright::test {
-
-// Largest error allowed, relative to the largest value.
-double tolerance(flashwright_dtype dtype);
 
 // Each value against the largest finite one of `expected`; NaN matches NaN only, an infinity itself only.
 ::testing::AssertionResult values_match(const std::vector<double> &actual, const std::vector<double> &expected,
@@ -26,8 +24,8 @@ double largest_error(const std::vector<double> &actual, const std::vector<double
 ::testing::AssertionResult lse_matches(const std::vector<double> &actual, const std::vector<double> &expected,
                                        double tolerance);
 // Outputs of the problem: right, all written, nothing beside them written.
-::testing::AssertionResult outputs_match(const Problem &problem, const Exact &exact);
-::testing::AssertionResult outputs_match(const Problem &problem, const Exact &exact, double tolerance);
+::testing::AssertionResult outputs_match(const Problem &problem, const ReferenceAttention &expected);
+::testing::AssertionResult outputs_match(const Problem &problem, const ReferenceAttention &expected, double tolerance);
 
 // The call succeeded; its message otherwise.
 ::testing::AssertionResult is_ok(const flashwright_status &status);
@@ -41,8 +39,8 @@ float *floats(const flashwright_tensor &tensor);
 // Poisons the outputs and calls flashwright_forward.
 flashwright_status run(Problem &problem, const flashwright_execution &execution = {});
 
-// The same, and everything must match exact attention.
-void expect_exact(Problem &problem, const flashwright_execution &execution = {});
+// The same, and everything must match the reference.
+void expect_reference(Problem &problem, const flashwright_execution &execution = {});
 
 flashwright_execution with_isa(const char *isa);
 flashwright_execution with_kernel(const char *kernel);

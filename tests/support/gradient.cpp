@@ -1,6 +1,6 @@
 #include "gradient.h"
 
-#include "half.h"
+#include "reference/binary16.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@ namespace flashwright::test {
 GradientProblem::GradientProblem(flashwright_dtype dtype, const Shape &s, const Options &options, const Layout &layout,
                                  const GradientLayout &gradients)
     : forward(dtype, s, options, layout) {
-    const auto tensor = [&](std::vector<std::int64_t> shape, Form form) {
+    const auto tensor = [&](const std::vector<std::int64_t> &shape, Form form) {
         const std::vector<std::int64_t> strides = strides_of(form, shape);
         return Tensor(dtype, shape, strides, layout.place);
     };
@@ -52,18 +52,16 @@ std::string GradientProblem::output_bytes() const {
     return bytes;
 }
 
-double gradient_tolerance(flashwright_dtype dtype) { return dtype == FLASHWRIGHT_F64 ? 1e-11 : 4e-5; }
-
-::testing::AssertionResult gradients_match(const GradientProblem &problem, const ExactGradient &exact) {
+::testing::AssertionResult gradients_match(const GradientProblem &problem, const ReferenceGradient &expected) {
     const struct {
         const char *name;
         const Tensor &actual;
         const std::vector<double> &expected;
         double unit;
-    } gradients[] = {{"dq", problem.dq, exact.dq, exact.dq_unit},
-                     {"dk", problem.dk, exact.dk, exact.dk_unit},
-                     {"dv", problem.dv, exact.dv, exact.dv_unit},
-                     {"dbias", problem.dbias, exact.dbias, exact.dbias_unit}};
+    } gradients[] = {{"dq", problem.dq, expected.dq, expected.dq_unit},
+                     {"dk", problem.dk, expected.dk, expected.dk_unit},
+                     {"dv", problem.dv, expected.dv, expected.dv_unit},
+                     {"dbias", problem.dbias, expected.dbias, expected.dbias_unit}};
     for (const auto &[name, actual, expected, unit] : gradients) {
         if (!actual.given()) continue;
         if (!actual.fully_written()) return ::testing::AssertionFailure() << "some of " << name << " was not written";
@@ -71,7 +69,7 @@ double gradient_tolerance(flashwright_dtype dtype) { return dtype == FLASHWRIGHT
         // The unit stands beside the values, so that all are measured by it.
         std::vector<double> values = actual.values(), wanted = expected;
         const bool half = problem.forward.dtype == FLASHWRIGHT_F16;
-        values.push_back(half ? rounded_to_half(unit) : unit), wanted.push_back(unit);
+        values.push_back(half ? rounded_to_binary16(unit) : unit), wanted.push_back(unit);
         const auto result =
             (half ? half_values_match : values_match)(values, wanted, gradient_tolerance(problem.forward.dtype));
         if (!result) return ::testing::AssertionFailure() << name << ": " << result.message();
@@ -106,7 +104,7 @@ void GradientTest::check(GradientProblem &problem, int threads) const {
     flashwright_execution execution = execution_for(problem);
     execution.threads = threads;
     ASSERT_TRUE(is_ok(run(problem, execution)));
-    EXPECT_TRUE(gradients_match(problem, exact_backward(problem.forward, problem.dout.values())));
+    EXPECT_TRUE(gradients_match(problem, reference_backward(problem.forward, problem.dout.values())));
 }
 
 }  // namespace flashwright::test

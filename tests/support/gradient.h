@@ -28,11 +28,8 @@ struct GradientProblem {
     std::string describe() const { return "gradient of " + forward.describe(); }
 };
 
-// The largest error allowed, relative to the largest value of all gradients; of f16 before its rounding.
-double gradient_tolerance(flashwright_dtype dtype);
-
-// All written, nothing beside them written, and right.
-::testing::AssertionResult gradients_match(const GradientProblem &problem, const ExactGradient &exact);
+// All written, nothing beside them written, and within gradient_tolerance of the reference.
+::testing::AssertionResult gradients_match(const GradientProblem &problem, const ReferenceGradient &expected);
 
 // Fills out and lse by flashwright_forward, poisons the gradients and calls flashwright_backward.
 flashwright_status run(GradientProblem &problem, const flashwright_execution &execution = {});

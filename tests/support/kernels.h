@@ -43,7 +43,7 @@ class KernelTest : public ::testing::TestWithParam<KernelCase> {
  protected:
     void SetUp() override;
 
-    // Runs the problem with this kernel, checks that it is really the one chosen, and compares with exact attention. A
+    // Runs the problem with this kernel, checks that it is really the one chosen, and compares with the reference. A
     // kernel that cannot take the problem must say so and write nothing; then its ISA's own choice runs.
     void check(Problem &problem, int threads = 1) const;
     // How to run the problem: by this kernel if it can take it, else by its ISA's choice.

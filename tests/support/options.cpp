@@ -23,7 +23,7 @@ Options everything() {
     o.softcap = 2.5;
     o.key_fractions = {0.9, 1, 0.3};
     o.bias = Coverage{};
-    o.bias_hides = true;
+    o.bias_masks = true;
     o.mask = Coverage{true, false, true, true, 4};
     o.alibi = true;
     return o;
@@ -54,7 +54,7 @@ std::vector<Options> option_table() {
         for (Coverage c : {Coverage{true, true, true}, Coverage{false, true, true}, Coverage{true, false, true},
                            Coverage{true, true, false}, Coverage{false, false, false}}) {
             c.by_stride = by_stride;
-            add([=](Options &o) { o.bias = c, o.bias_hides = by_stride; });
+            add([=](Options &o) { o.bias = c, o.bias_masks = by_stride; });
             add([=](Options &o) { o.mask = c; });
         }
     }

@@ -1,5 +1,7 @@
 #include "problem.h"
 
+#include "kernels/dtype_dispatch.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -104,14 +106,14 @@ std::string coverage_text(const Coverage &c) {
 
 }  // namespace
 
-Problem::Problem(flashwright_dtype dtype, const Shape &shape, const Options &options, const Layout &layout)
-    : dtype(dtype), shape(shape), options(options), layout(layout) {
+Problem::Problem(flashwright_dtype dtype_, const Shape &shape_, const Options &options_, const Layout &layout_)
+    : dtype(dtype_), shape(shape_), options(options_), layout(layout_) {
     const auto &s = shape;
     q = rows_tensor(dtype, {s.batch, s.heads, s.seqlen_q, s.head_dim}, layout.q, layout.place);
     k = rows_tensor(dtype, {s.batch, s.heads_kv, s.seqlen_k, s.head_dim}, layout.k, layout.place);
     v = rows_tensor(dtype, {s.batch, s.heads_kv, s.seqlen_k, s.head_dim_v}, layout.v, layout.place);
     out = rows_tensor(dtype, {s.batch, s.heads, s.seqlen_q, s.head_dim_v}, layout.out, layout.place);
-    const flashwright_dtype computed = dtype == FLASHWRIGHT_F16 ? FLASHWRIGHT_F32 : dtype;
+    const flashwright_dtype computed = accumulation_dtype(dtype);
     lse = vector_tensor(computed, {s.batch, s.heads, s.seqlen_q}, layout);
     fill_g(q, 1);
     fill_g(k, 2);
@@ -127,7 +129,7 @@ Problem::Problem(flashwright_dtype dtype, const Shape &shape, const Options &opt
     if (options.bias) {
         bias = covering_tensor(dtype, s, *options.bias, layout.place);
         bias.assign([&](std::int64_t n) {
-            return options.bias_hides && (n * 7 + n / 11) % 5 == 0 ? -std::numeric_limits<double>::infinity() : g(n, 5);
+            return options.bias_masks && (n * 7 + n / 11) % 5 == 0 ? -std::numeric_limits<double>::infinity() : g(n, 5);
         });
     }
     if (options.mask) {
@@ -181,7 +183,7 @@ std::string Problem::describe() const {
         text += fmt::format(" window={},{}", options.window_left, options.window_right);
     if (options.softcap != 0) text += fmt::format(" softcap={}", options.softcap);
     if (key_lengths.given()) text += fmt::format(" key_lengths={}", fmt::join(key_lengths.values(), ","));
-    if (options.bias) text += " bias=" + coverage_text(*options.bias) + (options.bias_hides ? " with -inf" : "");
+    if (options.bias) text += " bias=" + coverage_text(*options.bias) + (options.bias_masks ? " with -inf" : "");
     if (options.mask) text += " mask=" + coverage_text(*options.mask);
     if (options.alibi) text += " alibi";
     if (layout.vector_stride != 1) text += fmt::format(" vector_stride={}", layout.vector_stride);

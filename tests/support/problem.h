@@ -31,7 +31,7 @@ struct Options {
     double softcap = 0;
     std::vector<double> key_fractions;  // of seqlen_k, one a batch entry, repeated; empty: no key lengths
     std::optional<Coverage> bias, mask;
-    bool bias_hides = false;  // some entries are -inf
+    bool bias_masks = false;  // some entries are -inf
     bool alibi = false;
 };
 

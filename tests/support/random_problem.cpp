@@ -51,7 +51,7 @@ Options RandomProblems::options(const Shape &shape, bool general) {
     if (chance(30)) o.key_fractions = {static_cast<double>(below(101)) / 100, static_cast<double>(below(101)) / 100};
     if (!chance(general ? 80 : 5)) return o;
     if (chance(40)) o.softcap = 0.5 + static_cast<double>(below(100)) / 10;
-    if (chance(40)) o.bias = coverage(), o.bias_hides = chance(40);
+    if (chance(40)) o.bias = coverage(), o.bias_masks = chance(40);
     if (chance(40)) o.mask = coverage();
     o.alibi = chance(40);
     return o;

@@ -1,6 +1,7 @@
 #include "tensor.h"
 
-#include "half.h"
+#include "kernels/dtype_dispatch.h"
+#include "reference/binary16.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -58,34 +59,9 @@ bool Memory::margins_intact() const {
            holds_poison(data_ + (bytes_ + 3) / 4 * 4, kMargin - 4);  // a bool tensor may end inside a word
 }
 
-std::size_t size_of(flashwright_dtype dtype) {
-    switch (dtype) {
-        case FLASHWRIGHT_F64:
-            return 8;
-        case FLASHWRIGHT_F16:
-            return 2;
-        case FLASHWRIGHT_BOOL:
-            return 1;
-        default:
-            return 4;
-    }
-}
+std::size_t size_of(flashwright_dtype dtype) { return static_cast<std::size_t>(element_type(dtype).bytes); }
 
-const char *name_of(flashwright_dtype dtype) {
-    switch (dtype) {
-        case FLASHWRIGHT_F32:
-            return "f32";
-        case FLASHWRIGHT_F64:
-            return "f64";
-        case FLASHWRIGHT_BOOL:
-            return "bool";
-        case FLASHWRIGHT_I32:
-            return "i32";
-        case FLASHWRIGHT_F16:
-            return "f16";
-    }
-    return "?";
-}
+const char *name_of(flashwright_dtype dtype) { return element_type(dtype).name; }
 
 std::vector<std::int64_t> contiguous_strides(const std::vector<std::int64_t> &shape) {
     std::vector<std::int64_t> strides(shape.size(), 1);
@@ -136,7 +112,7 @@ double Tensor::load(std::int64_t offset) const {
         case FLASHWRIGHT_F64:
             return *reinterpret_cast<const double *>(from);
         case FLASHWRIGHT_F16:
-            return half_value(*reinterpret_cast<const std::uint16_t *>(from));
+            return binary16_value(*reinterpret_cast<const std::uint16_t *>(from));
         case FLASHWRIGHT_I32:
             return *reinterpret_cast<const std::int32_t *>(from);
         default:
@@ -154,7 +130,7 @@ void Tensor::store(std::int64_t offset, double value) {
             *reinterpret_cast<double *>(to) = value;
             break;
         case FLASHWRIGHT_F16:
-            *reinterpret_cast<std::uint16_t *>(to) = half_bits(value);
+            *reinterpret_cast<std::uint16_t *>(to) = binary16_bits(value);
             break;
         case FLASHWRIGHT_I32:
             *reinterpret_cast<std::int32_t *>(to) = static_cast<std::int32_t>(value);

@@ -1,6 +1,10 @@
-// Forward and backward over a table of small shapes against exact attention in double: for targets whose tests run
-// nowhere else, so it wants no test library, threads or exceptions.
-#include <flashwright/flashwright.hpp>
+// Forward and backward over a table of small shapes against the reference: for targets whose tests run nowhere else, so
+// it wants no test library, threads or exceptions.
+#include "kernels/dtype_dispatch.h"
+#include "reference/contiguous_tensor.h"
+#include "reference/reference_attention.h"
+#include "reference/reference_gradient.h"
+#include "reference/tensor_reader.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +13,7 @@
 #include <cstring>
 #include <vector>
 
+namespace flashwright {
 namespace {
 
 struct Shape {
@@ -23,119 +28,69 @@ constexpr Shape kShapes[] = {
 };
 
 // Numbers about -1 to 1, the same everywhere.
-template <typename T>
-std::vector<T> values(std::int64_t count, std::uint32_t seed) {
-    std::vector<T> result(static_cast<std::size_t>(count));
-    for (T &value : result) {
-        seed = seed * 1664525U + 1013904223U;
-        value = static_cast<T>(static_cast<double>(seed >> 8) / (1 << 23) - 1.0);
-    }
-    return result;
+void fill(const flashwright_tensor &tensor, std::uint32_t seed) {
+    dispatch_cpu_dtype(tensor.dtype, [&](auto element) {
+        auto *values = static_cast<decltype(element) *>(tensor.data);
+        for (std::size_t n = 0; n < element_count(tensor); ++n) {
+            seed = seed * 1664525U + 1013904223U;
+            values[n] = static_cast<decltype(element)>(static_cast<double>(seed >> 8) / (1 << 23) - 1.0);
+        }
+    });
 }
 
-template <typename T>
+// The tensors of a backward call; forward uses some of them.
 struct Problem {
-    explicit Problem(const Shape &s)
-        : shape(s),
-          q(values<T>(s.heads * s.seqlen_q * s.head_dim, 1)),
-          k(values<T>(s.heads * s.seqlen_k * s.head_dim, 2)),
-          v(values<T>(s.heads * s.seqlen_k * s.head_dim_v, 3)),
-          dout(values<T>(s.heads * s.seqlen_q * s.head_dim_v, 4)),
-          out(dout.size(), NAN),
-          lse(static_cast<std::size_t>(s.heads * s.seqlen_q), NAN),
-          dq(q.size(), NAN),
-          dk(k.size(), NAN),
-          dv(v.size(), NAN) {}
-
-    Shape shape;
-    std::vector<T> q, k, v, dout, out, lse, dq, dk, dv;
-};
-
-// The exact answers, in the same places.
-struct Exact {
-    std::vector<double> out, dq, dk, dv;
-};
-
-template <typename T>
-Exact exact_attention(const Problem<T> &p) {
-    const Shape &s = p.shape;
-    Exact exact = {std::vector<double>(p.out.size()), std::vector<double>(p.q.size()), std::vector<double>(p.k.size()),
-                   std::vector<double>(p.v.size())};
-    const double scale = 1.0 / std::sqrt(static_cast<double>(s.head_dim));
-    std::vector<double> weights(static_cast<std::size_t>(s.seqlen_k));
-    for (std::int64_t row = 0; row < s.heads * s.seqlen_q; ++row) {
-        const std::int64_t first_key = row / s.seqlen_q * s.seqlen_k, i = row % s.seqlen_q;
-        const std::int64_t keys = s.causal ? std::min(s.seqlen_k, i + 1) : s.seqlen_k;
-        const T *q = &p.q[row * s.head_dim], *dout = &p.dout[row * s.head_dim_v];
-        double sum = 0.0;
-        for (std::int64_t j = 0; j < keys; ++j) {
-            double score = 0.0;
-            for (std::int64_t c = 0; c < s.head_dim; ++c) score += double{q[c]} * p.k[(first_key + j) * s.head_dim + c];
-            weights[j] = std::exp(score * scale);
-            sum += weights[j];
-        }
-        double delta = 0.0;
-        for (std::int64_t c = 0; c < s.head_dim_v; ++c) {
-            double &out = exact.out[row * s.head_dim_v + c];
-            for (std::int64_t j = 0; j < keys; ++j) out += weights[j] / sum * p.v[(first_key + j) * s.head_dim_v + c];
-            delta += out * dout[c];
-        }
-        for (std::int64_t j = 0; j < keys; ++j) {
-            const std::int64_t key = first_key + j;
-            const double weight = weights[j] / sum;
-            double dp = 0.0;
-            for (std::int64_t c = 0; c < s.head_dim_v; ++c) {
-                dp += double{dout[c]} * p.v[key * s.head_dim_v + c];
-                exact.dv[key * s.head_dim_v + c] += weight * dout[c];
-            }
-            const double ds = weight * (dp - delta) * scale;
-            for (std::int64_t c = 0; c < s.head_dim; ++c) {
-                exact.dq[row * s.head_dim + c] += ds * p.k[key * s.head_dim + c];
-                exact.dk[key * s.head_dim + c] += ds * q[c];
-            }
-        }
+    Problem(const Shape &s, flashwright_dtype dtype) {
+        flashwright_backward_args_init(&args);
+        args.q = args.dq = contiguous_tensor(dtype, {1, s.heads, s.seqlen_q, s.head_dim});
+        args.k = args.dk = contiguous_tensor(dtype, {1, s.heads, s.seqlen_k, s.head_dim});
+        args.v = args.dv = contiguous_tensor(dtype, {1, s.heads, s.seqlen_k, s.head_dim_v});
+        args.out = args.dout = contiguous_tensor(dtype, {1, s.heads, s.seqlen_q, s.head_dim_v});
+        args.softmax_lse = contiguous_tensor(dtype, {1, s.heads, s.seqlen_q});
+        args.score.causal = s.causal ? 1 : 0;
+        memory = allocate_tensors(
+            {&args.q, &args.k, &args.v, &args.out, &args.softmax_lse, &args.dout, &args.dq, &args.dk, &args.dv});
+        fill(args.q, 1);
+        fill(args.k, 2);
+        fill(args.v, 3);
+        fill(args.dout, 4);
     }
-    return exact;
-}
+
+    flashwright_forward_args forward() const {
+        return {args.q, args.k, args.v, args.out, args.softmax_lse, args.score};
+    }
+
+    flashwright_backward_args args;
+    std::unique_ptr<std::byte[]> memory;
+};
 
 // The largest difference, relative to the largest value or 1; NaN if anything is.
-template <typename T>
-double difference(const std::vector<T> &got, const std::vector<double> &exact) {
+double difference(const flashwright_tensor &tensor, const std::vector<double> &expected) {
+    const TensorRows got(tensor);
     double largest = 0.0, scale = 1.0;
-    for (std::size_t i = 0; i < got.size(); ++i) {
-        if (std::isnan(got[i])) return NAN;
-        largest = std::max(largest, std::fabs(got[i] - exact[i]));
-        scale = std::max(scale, std::fabs(exact[i]));
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        if (std::isnan(got.values()[i])) return NAN;
+        largest = std::max(largest, std::fabs(got.values()[i] - expected[i]));
+        scale = std::max(scale, std::fabs(expected[i]));
     }
     return largest / scale;
 }
 
-template <typename T>
-bool attend(const Shape &s, const char *dtype, double tolerance) {
-    Problem<T> p(s);
-    const flashwright::ConstTensorView q(p.q.data(), {s.heads, s.seqlen_q, s.head_dim});
-    const flashwright::ConstTensorView k(p.k.data(), {s.heads, s.seqlen_k, s.head_dim});
-    const flashwright::ConstTensorView v(p.v.data(), {s.heads, s.seqlen_k, s.head_dim_v});
-    const flashwright::ConstTensorView dout(p.dout.data(), {s.heads, s.seqlen_q, s.head_dim_v});
-    const flashwright::TensorView out(p.out.data(), {s.heads, s.seqlen_q, s.head_dim_v});
-    const flashwright::TensorView lse(p.lse.data(), {s.heads, s.seqlen_q});
-    const flashwright::Gradients gradients = {{p.dq.data(), {s.heads, s.seqlen_q, s.head_dim}},
-                                              {p.dk.data(), {s.heads, s.seqlen_k, s.head_dim}},
-                                              {p.dv.data(), {s.heads, s.seqlen_k, s.head_dim_v}},
-                                              {}};
-    flashwright::ScoreOptions options;
-    options.causal = s.causal;
-    flashwright::Status status = flashwright::forward(q, k, v, out, lse, options);
-    if (status.ok()) status = flashwright::backward(q, k, v, out, lse, dout, gradients, options);
-    const Exact exact = exact_attention(p);
-    const double errors[] = {difference(p.out, exact.out), difference(p.dq, exact.dq), difference(p.dk, exact.dk),
-                             difference(p.dv, exact.dv)};
-    bool good = status.ok();
-    for (const double error : errors) good = good && error <= tolerance;
+bool attend(const Shape &s, const Dtype &dtype) {
+    const Problem problem(s, dtype_id(dtype.name));
+    const flashwright_forward_args forward = problem.forward();
+    flashwright_status status = flashwright_forward(&forward, nullptr);
+    if (status.code == FLASHWRIGHT_OK) status = flashwright_backward(&problem.args, nullptr);
+    const ReferenceAttention attention = reference_attention(forward);
+    const ReferenceGradient gradient = reference_gradient(problem.args);
+    const double errors[] = {difference(problem.args.out, attention.out), difference(problem.args.dq, gradient.dq),
+                             difference(problem.args.dk, gradient.dk), difference(problem.args.dv, gradient.dv)};
+    bool good = status.code == FLASHWRIGHT_OK;
+    for (const double error : errors) good = good && error <= dtype.forward_tolerance;
     std::printf("%s %s %dx%dx%d, head_dim %d, %d%s: out %.1e, dq %.1e, dk %.1e, dv %.1e %s\n", good ? "ok" : "FAILED",
-                dtype, static_cast<int>(s.heads), static_cast<int>(s.seqlen_q), static_cast<int>(s.seqlen_k),
+                dtype.name, static_cast<int>(s.heads), static_cast<int>(s.seqlen_q), static_cast<int>(s.seqlen_k),
                 static_cast<int>(s.head_dim), static_cast<int>(s.head_dim_v), s.causal ? ", causal" : "", errors[0],
-                errors[1], errors[2], errors[3], status.message());
+                errors[1], errors[2], errors[3], status.message);
     return good;
 }
 
@@ -146,20 +101,20 @@ bool has_kernels_of(flashwright_dtype dtype) {
     return false;
 }
 
-}  // namespace
-
-int main() {
+int run_all() {
     int failed = 0, run = 0;
     for (const Shape &shape : kShapes) {
-        if (has_kernels_of(FLASHWRIGHT_F32)) {
-            failed += attend<float>(shape, "f32", 1e-5) ? 0 : 1;
-            ++run;
-        }
-        if (has_kernels_of(FLASHWRIGHT_F64)) {
-            failed += attend<double>(shape, "f64", 1e-12) ? 0 : 1;
+        for (const Dtype &dtype : kDtypes) {
+            if (!has_kernels_of(dtype_id(dtype.name))) continue;
+            failed += attend(shape, dtype) ? 0 : 1;
             ++run;
         }
     }
     std::printf("%d of %d failed, %s\n", failed, run, flashwright_isa(flashwright_isa_count() - 1).name);
     return failed == 0 && run > 0 ? 0 : 1;
 }
+
+}  // namespace
+}  // namespace flashwright
+
+int main() { return flashwright::run_all(); }

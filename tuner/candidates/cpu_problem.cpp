@@ -2,6 +2,7 @@
 
 #include "cpu_candidate.h"
 #include "guarded_tensors.h"
+#include "kernels/dtype_dispatch.h"
 #include "measure/backward_sample.h"
 #include "measure/forward_sample.h"
 #include "reference/attention_error.h"
@@ -55,21 +56,21 @@ class ForwardCheck : public CheckProblem {
           outputs_{&args_.out, &args_.softmax_lse} {
         std::mt19937 random(1);
         fill_inputs(args_, options, random);
-        exact_ = exact_attention(args_);
+        reference_ = reference_attention(args_);
     }
 
     double error_of(const CpuCandidate &candidate) override {
         outputs_.poison();
         candidate.forward(args_, false);
         if (!outputs_.canaries_whole()) return kInfinity;
-        const AttentionError error = attention_error(exact_, args_.out, args_.softmax_lse);
-        return std::max(error.out, error.softmax_lse) / attention_tolerance(args_.out.dtype);
+        const AttentionError error = attention_error(reference_, args_.out, args_.softmax_lse);
+        return std::max(error.out, error.softmax_lse) / forward_tolerance(args_.out.dtype);
     }
 
  private:
     flashwright_forward_args args_;
     GuardedTensors inputs_, outputs_;
-    ExactAttention exact_;
+    ReferenceAttention reference_;
 };
 
 // The inputs are the reference output and lse, rounded.
@@ -85,10 +86,10 @@ class BackwardCheck : public CheckProblem {
         std::mt19937 random(1);
         fill_inputs(forward_, options, random);
         fill_normal(args_.dout, random);
-        const ExactAttention exact = exact_attention(forward_);
-        fill_with(forward_.out, exact.out);
-        fill_with(forward_.softmax_lse, exact.softmax_lse);
-        exact_ = exact_gradient(args_);
+        const ReferenceAttention reference = reference_attention(forward_);
+        fill_with(forward_.out, reference.out);
+        fill_with(forward_.softmax_lse, reference.softmax_lse);
+        reference_ = reference_gradient(args_);
     }
 
     double error_of(const CpuCandidate &candidate) override {
@@ -96,7 +97,8 @@ class BackwardCheck : public CheckProblem {
         candidate.backward(args_);
         if (!outputs_.canaries_whole()) return kInfinity;
         double largest = 0;
-        for (const auto &[name, error] : gradient_error(exact_, args_).gradients) largest = std::max(largest, error);
+        for (const auto &[name, error] : gradient_error(reference_, args_).gradients)
+            largest = std::max(largest, error);
         return largest / gradient_tolerance(args_.dq.dtype);
     }
 
@@ -117,7 +119,7 @@ class BackwardCheck : public CheckProblem {
     GuardedTensors forward_tensors_;
     flashwright_backward_args args_;
     GuardedTensors inputs_, outputs_;
-    ExactGradient exact_;
+    ReferenceGradient reference_;
 };
 
 constexpr double kTimedOperations = 1e9;  // more heads would only repeat the same work

@@ -3,6 +3,7 @@
 #include "cuda_session.h"
 #include "gpu_candidate.h"
 #include "gpu_problem.h"
+#include "kernels/dtype_dispatch.h"
 #include "reference/attention_error.h"
 
 #include <algorithm>
@@ -19,10 +20,10 @@ constexpr std::int64_t kLongest = 1024;  // rows and keys of a given shape, when
 // A problem and its reference result.
 struct GpuCheck {
     GpuCheck(const ConfiguredKernel &kernel, const ShapeSpec &shape, const GpuProblemOptions &options)
-        : problem(kernel, shape, options), exact(exact_attention(problem.args())) {}
+        : problem(kernel, shape, options), reference(reference_attention(problem.args())) {}
 
     GpuProblem problem;
-    ExactAttention exact;
+    ReferenceAttention reference;
 };
 
 // Rows, keys and channels that fill no tile; one row; more keys than rows, and the reverse; a window, key lengths, and
@@ -98,8 +99,8 @@ class GpuWorker : public MeasurementWorker {
         device.fetch_outputs();
         if (!check.problem.outputs().canaries_whole()) return std::numeric_limits<double>::infinity();
         const flashwright_forward_args &args = check.problem.args();
-        const AttentionError error = attention_error(check.exact, args.out, args.softmax_lse);
-        return std::max(error.out, error.softmax_lse) / attention_tolerance(args.out.dtype);
+        const AttentionError error = attention_error(check.reference, args.out, args.softmax_lse);
+        return std::max(error.out, error.softmax_lse) / forward_tolerance(args.out.dtype);
     }
 
     // One more call goes first, which keeps the device busy while the host enqueues the others.

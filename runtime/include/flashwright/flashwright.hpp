@@ -1,6 +1,6 @@
 /// @file
-/// flashwright for C++17: views, optional options and statuses over the C interface of flashwright.h, where semantics
-/// and limits are described. Header-only; nothing here throws, but kernels() and isas() where memory ends.
+/// flashwright for C++17: views, options and statuses over the C interface. flashwright.h describes semantics and
+/// limits. Header-only. Nothing here throws, except kernels() and isas() if memory runs out.
 ///
 ///     std::vector<float> q(2 * 8 * 128 * 64), …;
 ///     flashwright::ScoreOptions options;
@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <vector>
 
-/// Each shared object calls the library it was linked with, though another may hold a function of the same name.
+/// Makes each shared object call the library it was linked with, even if another one has a function of the same name.
 #if defined(__GNUC__)
 #define FLASHWRIGHT_LOCAL __attribute__((visibility("hidden")))
 #else
@@ -27,16 +27,16 @@
 /// The library's C++ layer.
 namespace flashwright {
 
-/// What a call returns: no outputs were written unless ok().
+/// The result of a call. If it is not ok(), no output was written.
 class Status {
  public:
-    /// @param status What the C interface returned.
+    /// @param status A return value of the C interface.
     Status(const flashwright_status &status) : status_(status) {}
     /// @return Whether all outputs are written.
     bool ok() const { return status_.code == FLASHWRIGHT_OK; }
-    /// @return FLASHWRIGHT_OK, or what went wrong.
+    /// @return FLASHWRIGHT_OK, or the kind of error.
     flashwright_code code() const { return status_.code; }
-    /// @return The argument, what was expected and what came, in one line; empty if ok().
+    /// @return One line: the argument, what was expected and what was given. Empty if ok().
     const char *message() const { return status_.message; }
 
  private:
@@ -55,15 +55,15 @@ constexpr flashwright_dtype dtype_of() {
     return std::is_same_v<Element, float> ? FLASHWRIGHT_F32 : FLASHWRIGHT_I32;
 }
 
-/// A view of memory that is only read: [batch, heads, seqlen, head_dim] or less, the last axes. The memory must outlive
-/// the calls that get the view. An axis count out of range is reported by the call.
+/// A view of memory that is only read: [batch, heads, seqlen, head_dim], or the last axes of it. The memory must
+/// outlive the calls that use the view. The call reports a rank that is out of range.
 class ConstTensorView {
  public:
     /// A tensor that is not given.
     ConstTensorView() = default;
 
-    /// Contiguous: the last axis is dense, the others follow.
-    /// @param data The element of indices 0; null where only shapes matter.
+    /// Contiguous, in row-major order.
+    /// @param data The element with all indices 0; null if only the shape is used.
     /// @param shape Extents of 1 to 4 axes.
     template <typename T>
     ConstTensorView(const T *data, std::initializer_list<std::int64_t> shape) {
@@ -76,9 +76,9 @@ class ConstTensorView {
     }
 
     /// With a stride for every axis.
-    /// @param data The element of indices 0; null where only shapes matter.
+    /// @param data The element with all indices 0; null if only the shape is used.
     /// @param shape Extents of 1 to 4 axes.
-    /// @param strides In elements, as many; 0 and negative ones are fine.
+    /// @param strides In elements, one per axis; they may be 0 or negative.
     template <typename T>
     ConstTensorView(const T *data, std::initializer_list<std::int64_t> shape,
                     std::initializer_list<std::int64_t> strides) {
@@ -111,22 +111,22 @@ class ConstTensorView {
     flashwright_tensor tensor_ = {};
 };
 
-/// The same of memory that is written.
+/// A view of memory that is written.
 class TensorView : public ConstTensorView {
  public:
     /// A tensor that is not given.
     TensorView() = default;
 
-    /// Contiguous: the last axis is dense, the others follow.
-    /// @param data The element of indices 0; null where only shapes matter.
+    /// Contiguous, in row-major order.
+    /// @param data The element with all indices 0; null if only the shape is used.
     /// @param shape Extents of 1 to 4 axes.
     template <typename T, typename = std::enable_if_t<!std::is_const_v<T>>>
     TensorView(T *data, std::initializer_list<std::int64_t> shape) : ConstTensorView(data, shape) {}
 
     /// With a stride for every axis.
-    /// @param data The element of indices 0; null where only shapes matter.
+    /// @param data The element with all indices 0; null if only the shape is used.
     /// @param shape Extents of 1 to 4 axes.
-    /// @param strides In elements, as many; they must keep the elements apart.
+    /// @param strides In elements, one per axis; no two elements may overlap.
     template <typename T, typename = std::enable_if_t<!std::is_const_v<T>>>
     TensorView(T *data, std::initializer_list<std::int64_t> shape, std::initializer_list<std::int64_t> strides)
         : ConstTensorView(data, shape, strides) {}
@@ -135,22 +135,22 @@ class TensorView : public ConstTensorView {
     explicit TensorView(const flashwright_tensor &tensor) : ConstTensorView(tensor) {}
 };
 
-/// What scores go through, as flashwright_score_options, in this order: scale, soft cap, ALiBi and bias, what hides
-/// keys. Every default is "not used". Views refer to memory that must outlive the call.
+/// The score terms of flashwright_score_options, applied in this order: scale, soft cap, ALiBi and bias, masks. By
+/// default none is used. The memory of the views must outlive the call.
 struct ScoreOptions {
-    std::optional<double> softmax_scale;                  ///< Factor of the dot products; 1/sqrt(head_dim).
-    bool causal = false;                                  ///< No key after the diagonal.
-    flashwright_align align = FLASHWRIGHT_ALIGN_DEFAULT;  ///< Where the diagonal runs; top-left.
+    std::optional<double> softmax_scale;                  ///< Factor of the dot products; default 1/sqrt(head_dim).
+    bool causal = false;                                  ///< Masks keys after the diagonal.
+    flashwright_align align = FLASHWRIGHT_ALIGN_DEFAULT;  ///< Position of the diagonal; top-left.
     std::optional<std::int64_t> diagonal;                 ///< Query i meets key i + diagonal; excludes align.
-    std::optional<std::int64_t> window_left;              ///< Keys seen before the diagonal's; all.
-    std::optional<std::int64_t> window_right;             ///< Keys seen after the diagonal's; all.
-    std::optional<double> softcap;                        ///< c > 0: score becomes c * tanh(score / c).
-    std::optional<ConstTensorView> key_lengths;           ///< int32_t [batch], 0 to seqlen_k: keys at and past it hide.
+    std::optional<std::int64_t> window_left;              ///< Unmasked keys before the diagonal; no limit.
+    std::optional<std::int64_t> window_right;             ///< Unmasked keys after the diagonal; no limit.
+    std::optional<double> softcap;                        ///< c > 0: a score becomes c * tanh(score / c).
+    std::optional<ConstTensorView> key_lengths;           ///< int32_t [batch], 0 to seqlen_k: number of keys.
     std::optional<ConstTensorView> bias;          ///< Dtype of q, [batch|1, heads|1, seqlen_q|1, seqlen_k]: added.
-    std::optional<ConstTensorView> mask;          ///< bool, shapes as bias: true is seen.
-    std::optional<ConstTensorView> alibi_slopes;  ///< Dtype of q, [heads]: adds -slope * |key - diagonal's key|.
+    std::optional<ConstTensorView> mask;          ///< bool, shapes as bias: false masks a key.
+    std::optional<ConstTensorView> alibi_slopes;  ///< Dtype of q, [heads]: adds -slope * |key - key of the diagonal|.
 
-    /// @return The same for the C interface; refers to *this.
+    /// @return The same for the C interface. It refers to *this.
     flashwright_score_options to_c() const {
         flashwright_score_options options = {};
         options.softmax_scale = softmax_scale ? &*softmax_scale : nullptr;
@@ -168,7 +168,8 @@ struct ScoreOptions {
     }
 };
 
-/// The fields of flashwright_execution, all at their defaults: threads, isa, kernel, key_block, thread pool, memory.
+/// flashwright_execution with all members at their defaults: threads, isa, kernel, key_block, thread pool, memory, and
+/// the output kernel_used.
 struct Execution : flashwright_execution {
     /// All defaults.
     Execution() : flashwright_execution{} {}
@@ -181,23 +182,24 @@ struct Execution : flashwright_execution {
 /// @param out As in forward.
 /// @param softmax_lse As in forward.
 /// @param options Must outlive the result.
-/// @return What flashwright_forward and flashwright_forward_choice take.
+/// @return Arguments for flashwright_forward and flashwright_forward_choice.
 inline flashwright_forward_args to_c(const ConstTensorView &q, const ConstTensorView &k, const ConstTensorView &v,
                                      const TensorView &out, const TensorView &softmax_lse,
                                      const ScoreOptions &options) {
     return {q.tensor(), k.tensor(), v.tensor(), out.tensor(), softmax_lse.tensor(), options.to_c()};
 }
 
-/// out = softmax(score(q k^T)) v, and the logarithm of each row's sum; float or double, all alike.
+/// out = softmax(score(q k^T)) v, and softmax_lse. All tensors are float, or all are double.
 /// @param q [batch, heads, seqlen_q, head_dim].
 /// @param k [batch, heads_kv, seqlen_k, head_dim]; heads_kv divides heads.
 /// @param v [batch, heads_kv, seqlen_k, head_dim_v].
 /// @param[out] out [batch, heads, seqlen_q, head_dim_v].
-/// @param[out] softmax_lse [batch, heads, seqlen_q], or {} if it is not wanted.
-/// @param options What the scores go through.
-/// @param execution How the call is carried out.
-/// @return As flashwright_forward: FLASHWRIGHT_INVALID_ARGUMENT for shapes, dtypes or strides that do not fit, outputs
-///     that overlap anything and options out of range; FLASHWRIGHT_UNSUPPORTED; FLASHWRIGHT_OUT_OF_MEMORY.
+/// @param[out] softmax_lse [batch, heads, seqlen_q], or {} if not wanted.
+/// @param options Score terms and masks.
+/// @param execution How the call runs.
+/// @return As flashwright_forward: FLASHWRIGHT_INVALID_ARGUMENT for shapes, dtypes or strides that do not match,
+/// outputs
+///     that overlap another tensor, and options out of range; FLASHWRIGHT_UNSUPPORTED; FLASHWRIGHT_OUT_OF_MEMORY.
 FLASHWRIGHT_LOCAL inline Status forward(const ConstTensorView &q, const ConstTensorView &k, const ConstTensorView &v,
                                         const TensorView &out, const TensorView &softmax_lse = {},
                                         const ScoreOptions &options = {}, const Execution &execution = {}) {
@@ -205,15 +207,15 @@ FLASHWRIGHT_LOCAL inline Status forward(const ConstTensorView &q, const ConstTen
     return flashwright_forward(&args, &execution);
 }
 
-/// Where the gradients go.
+/// The outputs of backward.
 struct Gradients {
     TensorView dq;     ///< Shape of q.
-    TensorView dk;     ///< Shape of k; summed over the query heads of a group.
-    TensorView dv;     ///< Shape of v; likewise.
-    TensorView dbias;  ///< Shape of the bias; empty if it is not wanted.
+    TensorView dk;     ///< Shape of k; summed over the query heads that share a key head.
+    TensorView dv;     ///< Shape of v; summed as dk.
+    TensorView dbias;  ///< Shape of the bias; empty if not wanted.
 };
 
-/// The same for backward.
+/// The arguments of backward for the C interface.
 /// @param q As in backward.
 /// @param k As in backward.
 /// @param v As in backward.
@@ -222,7 +224,7 @@ struct Gradients {
 /// @param dout As in backward.
 /// @param gradients As in backward.
 /// @param options Must outlive the result.
-/// @return What flashwright_backward and flashwright_backward_choice take.
+/// @return Arguments for flashwright_backward and flashwright_backward_choice.
 inline flashwright_backward_args to_c(const ConstTensorView &q, const ConstTensorView &k, const ConstTensorView &v,
                                       const ConstTensorView &out, const ConstTensorView &softmax_lse,
                                       const ConstTensorView &dout, const Gradients &gradients,
@@ -240,16 +242,16 @@ inline flashwright_backward_args to_c(const ConstTensorView &q, const ConstTenso
             options.to_c()};
 }
 
-/// The gradients by q, k, v (and the bias), as flashwright_backward states them.
+/// The gradients with respect to q, k, v and the bias; flashwright_backward has the formulas.
 /// @param q [batch, heads, seqlen_q, head_dim].
 /// @param k [batch, heads_kv, seqlen_k, head_dim].
 /// @param v [batch, heads_kv, seqlen_k, head_dim_v].
-/// @param out What forward wrote, [batch, heads, seqlen_q, head_dim_v].
-/// @param softmax_lse What forward wrote, [batch, heads, seqlen_q].
+/// @param out Output of forward, [batch, heads, seqlen_q, head_dim_v].
+/// @param softmax_lse Output of forward, [batch, heads, seqlen_q].
 /// @param dout The gradient of out, in its shape.
 /// @param[out] gradients Overwritten, not added to.
-/// @param options What forward was given.
-/// @param execution How the call is carried out.
+/// @param options The same as in forward.
+/// @param execution How the call runs.
 /// @return As forward.
 FLASHWRIGHT_LOCAL inline Status backward(const ConstTensorView &q, const ConstTensorView &k, const ConstTensorView &v,
                                          const ConstTensorView &out, const ConstTensorView &softmax_lse,
@@ -259,14 +261,15 @@ FLASHWRIGHT_LOCAL inline Status backward(const ConstTensorView &q, const ConstTe
     return flashwright_backward(&args, &execution);
 }
 
-/// Joins attention over two disjoint sets of keys, exactly. The outputs may be identical to one side's inputs.
+/// Merges attention results over two disjoint sets of keys, exactly. The outputs may be identical to the inputs of one
+/// side.
 /// @param out_a [batch, heads, seqlen_q, head_dim_v].
-/// @param lse_a [batch, heads, seqlen_q]; -inf: that row of a is ignored.
+/// @param lse_a [batch, heads, seqlen_q]. -inf: the row of a is ignored.
 /// @param out_b As out_a.
 /// @param lse_b As lse_a.
 /// @param[out] out As out_a.
 /// @param[out] lse As lse_a.
-/// @param execution How the call is carried out.
+/// @param execution How the call runs.
 /// @return As forward.
 FLASHWRIGHT_LOCAL inline Status merge(const ConstTensorView &out_a, const ConstTensorView &lse_a,
                                       const ConstTensorView &out_b, const ConstTensorView &lse_b, const TensorView &out,
@@ -276,7 +279,7 @@ FLASHWRIGHT_LOCAL inline Status merge(const ConstTensorView &out_a, const ConstT
     return flashwright_merge(&args, &execution);
 }
 
-/// The running state of the online softmax, empty with m = -inf, l = 0, acc = 0.
+/// The state of the online softmax. The initial state is m = -inf, l = 0, acc = 0.
 template <typename View>
 struct SoftmaxState {
     View m;    ///< Largest score so far, [batch, heads, seqlen_q].
@@ -284,12 +287,12 @@ struct SoftmaxState {
     View acc;  ///< Sum of exp(score - m) v, [batch, heads, seqlen_q, head_dim_v].
 };
 
-/// Takes one block of keys into the state.
+/// Updates the state with one block of keys.
 /// @param before The state so far.
-/// @param scores [batch, heads, seqlen_q, block], scaled, in natural units; -inf hides.
+/// @param scores [batch, heads, seqlen_q, block], scaled, in natural units; -inf masks a key.
 /// @param v [batch, heads_kv, block, head_dim_v].
 /// @param[out] after The new state; may be identical to `before`.
-/// @param execution How the call is carried out.
+/// @param execution How the call runs.
 /// @return As forward.
 FLASHWRIGHT_LOCAL inline Status online_softmax_step(const SoftmaxState<ConstTensorView> &before,
                                                     const ConstTensorView &scores, const ConstTensorView &v,
@@ -300,21 +303,21 @@ FLASHWRIGHT_LOCAL inline Status online_softmax_step(const SoftmaxState<ConstTens
     return flashwright_online_softmax_step(&args, &execution);
 }
 
-/// @return Every kernel of this build.
+/// @return All kernels of this build.
 FLASHWRIGHT_LOCAL inline std::vector<flashwright_kernel_info> kernels() {
     std::vector<flashwright_kernel_info> list;
     for (std::int32_t i = 0; i < flashwright_kernel_count(); ++i) list.push_back(flashwright_kernel(i));
     return list;
 }
 
-/// @return Every instruction set that this build has kernels for, best last.
+/// @return Every instruction set for which this build has kernels. The best is the last.
 FLASHWRIGHT_LOCAL inline std::vector<flashwright_isa_info> isas() {
     std::vector<flashwright_isa_info> list;
     for (std::int32_t i = 0; i < flashwright_isa_count(); ++i) list.push_back(flashwright_isa(i));
     return list;
 }
 
-/// @return The version of the library, as "0.1.0".
+/// @return The version of the library, for example "0.1.0".
 FLASHWRIGHT_LOCAL inline const char *version() { return flashwright_version(); }
 
 }  // namespace flashwright

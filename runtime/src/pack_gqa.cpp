@@ -1,4 +1,4 @@
-#include "grouped_rows.h"
+#include "pack_gqa.h"
 
 #include <initializer_list>
 
@@ -7,8 +7,8 @@
 namespace flashwright {
 namespace {
 
-// Row r of a head becomes what head `group` * head + r was.
-void group_heads(StridedTensor *view, std::int64_t group) {
+// Row r of head h of the new view is head `group` * h + r of the old one.
+void heads_to_rows(StridedTensor *view, std::int64_t group) {
     view->strides[kRow] = view->strides[kHead];
     view->strides[kHead] *= group;
     view->shape[kRow] = group;
@@ -17,18 +17,18 @@ void group_heads(StridedTensor *view, std::int64_t group) {
 
 }  // namespace
 
-bool group_rows(const ForwardProblem &problem, ForwardProblem *grouped) {
+bool pack_gqa(const ForwardProblem &problem, ForwardProblem *packed) {
     const std::int64_t group = problem.heads_kv > 0 ? problem.heads / problem.heads_kv : 0;
     const bool same_keys = problem.window_left < 0 && !problem.alibi_slopes.given;
     if (problem.seqlen_q != 1 || group < 2 || !same_keys) return false;
 
-    *grouped = problem;
-    grouped->heads = problem.heads_kv;
-    grouped->seqlen_q = group;
-    grouped->one_position = true;
-    for (StridedTensor *view : {&grouped->q, &grouped->out, &grouped->lse, &grouped->bias, &grouped->mask}) {
-        group_heads(view, group);
-        if (failed(check_reach(*view, group))) return false;
+    *packed = problem;
+    packed->heads = problem.heads_kv;
+    packed->seqlen_q = group;
+    packed->one_position = true;
+    for (StridedTensor *view : {&packed->q, &packed->out, &packed->lse, &packed->bias, &packed->mask}) {
+        heads_to_rows(view, group);
+        if (failed(check_int32_span(*view, group))) return false;
     }
     return true;
 }

@@ -1,10 +1,10 @@
-#include "half.h"
+#include "binary16.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace flashwright::test {
+namespace flashwright {
 namespace {
 
 constexpr int kMantissaBits = 10, kBias = 15, kLeastExponent = 1 - kBias;
@@ -13,7 +13,7 @@ constexpr double kFirstTooLarge = 65520;  // half a step above the largest
 
 }  // namespace
 
-double half_value(std::uint16_t bits) {
+double binary16_value(std::uint16_t bits) {
     const int exponent = (bits & kInfinity) >> kMantissaBits, mantissa = bits & 0x3ff;
     double magnitude;
     if (exponent == 31) {
@@ -25,7 +25,7 @@ double half_value(std::uint16_t bits) {
     return (bits & kSign) != 0 ? -magnitude : magnitude;
 }
 
-std::uint16_t half_bits(double value) {
+std::uint16_t binary16_bits(double value) {
     const int sign = std::signbit(value) ? kSign : 0;
     const double magnitude = std::fabs(value);
     if (std::isnan(value)) return static_cast<std::uint16_t>(sign | kNaN);
@@ -36,4 +36,4 @@ std::uint16_t half_bits(double value) {
     return static_cast<std::uint16_t>(sign | (((exponent - kLeastExponent) << kMantissaBits) + steps));
 }
 
-}  // namespace flashwright::test
+}  // namespace flashwright

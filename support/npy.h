@@ -1,4 +1,4 @@
-// NumPy .npy files, versions 1 to 3: <f4, <f8, |b1 and <i4 in C or Fortran order.
+// NumPy .npy files, versions 1 to 3, in C or Fortran order, with elements of any dtype of a tensor.
 #pragma once
 
 #include "flashwright/flashwright.h"
@@ -18,16 +18,17 @@ struct NpyArray {
     std::unique_ptr<std::byte[]> data;
 };
 
-std::string dtype_name(flashwright_dtype dtype);  // f32, f64, bool, i32
-std::size_t dtype_size(flashwright_dtype dtype);
 std::string shape_text(const std::vector<std::int64_t> &shape);  // [2, 3]
 
-// An array in C order without memory. `name` is what the message calls it if it is too large.
+// An array in C order without memory. Throws std::runtime_error with this name if it is larger than any memory.
 NpyArray planned_array(const std::string &name, flashwright_dtype dtype, std::vector<std::int64_t> shape);
 void allocate(NpyArray &planned);  // zeroed
 NpyArray new_array(const std::string &name, flashwright_dtype dtype, std::vector<std::int64_t> shape);
 
-// Throws std::runtime_error that names the file, what was expected and what came.
+// A view of the array's own memory. Throws std::runtime_error with this name for a rank that no tensor has.
+flashwright_tensor tensor_of(const std::string &name, const NpyArray &array, std::size_t least_rank = 1);
+
+// Throws std::runtime_error with the file, what was expected and what came.
 NpyArray read_npy(const std::string &path);
 
 struct NpyOutput {
@@ -35,7 +36,7 @@ struct NpyOutput {
     const NpyArray *array;
 };
 
-// Writes all or nothing: each array to a temporary file beside its place, and then renames them. Throws
+// Writes all or nothing: each array to a temporary file beside its place, then renames them. Throws
 // std::runtime_error.
 void write_npy(const std::vector<NpyOutput> &outputs);
 

@@ -1,7 +1,8 @@
 #include "npy.h"
 
+#include "file.h"
+#include "kernels/dtype_dispatch.h"
 #include "npy_header.h"
-#include "support/file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,24 +15,6 @@
 namespace flashwright {
 namespace {
 
-struct DtypeRow {
-    flashwright_dtype dtype;
-    const char *name, *descr;
-    std::size_t size;
-};
-
-constexpr DtypeRow kDtypes[] = {
-    {FLASHWRIGHT_F32, "f32", "<f4", 4},
-    {FLASHWRIGHT_F64, "f64", "<f8", 8},
-    {FLASHWRIGHT_BOOL, "bool", "|b1", 1},
-    {FLASHWRIGHT_I32, "i32", "<i4", 4},
-};
-
-const DtypeRow &row_of(flashwright_dtype dtype) {
-    return *std::find_if(std::begin(kDtypes), std::end(kDtypes),
-                         [&](const DtypeRow &row) { return row.dtype == dtype; });
-}
-
 // Magic and version, the length of the header, the header, the data.
 constexpr char kMagic[] = "\x93NUMPY";
 constexpr std::size_t kMagicSize = 6;
@@ -39,9 +22,9 @@ constexpr std::size_t kVersionSize = 2;
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kLongestHeader = 1 << 16;
 
-// Bytes of a C array; nothing if a product of extents, leaving out zeros, would overflow.
+// False if the product of the extents other than 0 overflows.
 bool byte_count(flashwright_dtype dtype, const std::vector<std::int64_t> &shape, std::size_t *bytes) {
-    std::int64_t size = static_cast<std::int64_t>(dtype_size(dtype));
+    std::int64_t size = element_type(dtype).bytes;
     bool empty = false;
     for (const std::int64_t extent : shape) {
         empty = empty || extent == 0;
@@ -87,12 +70,13 @@ std::string read_header_text(InputFile &file) {
 }
 
 flashwright_dtype dtype_of(const std::string &descr) {
-    for (const DtypeRow &row : kDtypes) {
-        if (descr == row.descr) {
-            return row.dtype;
-        }
+    std::string known;
+    for (const flashwright_dtype dtype : kTensorDtypes) {
+        const char *name = element_type(dtype).npy;
+        if (descr == name) return dtype;
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
     }
-    throw std::runtime_error(fmt::format("expected elements <f4, <f8, |b1 or <i4, got {}", descr));
+    throw std::runtime_error(fmt::format("expected elements of one of {}, got {}", known, descr));
 }
 
 NpyArray read_array(InputFile &file) {
@@ -116,7 +100,7 @@ NpyArray read_array(InputFile &file) {
 }
 
 std::string file_start(const NpyArray &array) {
-    std::string header = format_npy_header({row_of(array.dtype).descr, array.fortran_order, array.shape});
+    std::string header = format_npy_header({element_type(array.dtype).npy, array.fortran_order, array.shape});
     constexpr std::size_t kFixed = kMagicSize + kVersionSize + 2;
     // Padded with spaces and a newline, so that the data is aligned in the file.
     const std::size_t total = (kFixed + header.size() + 1 + kAlignment - 1) / kAlignment * kAlignment;
@@ -129,8 +113,6 @@ std::string file_start(const NpyArray &array) {
 
 }  // namespace
 
-std::string dtype_name(flashwright_dtype dtype) { return row_of(dtype).name; }
-std::size_t dtype_size(flashwright_dtype dtype) { return row_of(dtype).size; }
 std::string shape_text(const std::vector<std::int64_t> &shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
 NpyArray planned_array(const std::string &name, flashwright_dtype dtype, std::vector<std::int64_t> shape) {
@@ -154,6 +136,26 @@ NpyArray new_array(const std::string &name, flashwright_dtype dtype, std::vector
     NpyArray array = planned_array(name, dtype, std::move(shape));
     allocate(array);
     return array;
+}
+
+flashwright_tensor tensor_of(const std::string &name, const NpyArray &array, std::size_t least_rank) {
+    const std::size_t rank = array.shape.size();
+    if (rank < least_rank || rank > 4) {
+        throw std::runtime_error(
+            fmt::format("{}: expected rank {} to 4, got {} {}", name, least_rank, rank, shape_text(array.shape)));
+    }
+    flashwright_tensor tensor = {};
+    tensor.data = array.data.get();
+    tensor.dtype = array.dtype;
+    tensor.rank = static_cast<std::int32_t>(rank);
+    std::int64_t stride = 1;
+    for (std::size_t i = 0; i < rank; ++i) {
+        const std::size_t axis = array.fortran_order ? i : rank - 1 - i;
+        tensor.shape[axis] = array.shape[axis];
+        tensor.strides[axis] = stride;
+        stride *= array.shape[axis];
+    }
+    return tensor;
 }
 
 NpyArray read_npy(const std::string &path) {
