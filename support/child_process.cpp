@@ -78,7 +78,7 @@ ChildOutcome outcome_of(int status) {
     if (WIFSIGNALED(status)) {
         const int signal = WTERMSIG(status);
         outcome.end = signal == SIGKILL ? ChildEnd::out_of_memory : ChildEnd::crashed;
-        outcome.detail = signal == SIGKILL ? "killed from outside, as for lack of memory"
+        outcome.detail = signal == SIGKILL ? "killed by another process, for example for lack of memory"
                                            : fmt::format("signal {} ({})", signal, strsignal(signal));
     } else if (WEXITSTATUS(status) == kMemoryExit) {
         outcome.end = ChildEnd::out_of_memory;
@@ -169,7 +169,7 @@ ChildOutcome run_in_child(const ChildLimits &limits, const std::function<void(co
     ChildOutcome outcome = outcome_of(status);
     if (killed != ChildEnd::finished) {
         outcome.end = killed;
-        outcome.detail = killed == ChildEnd::timed_out ? fmt::format("nothing for {:g} s", limits.silent_seconds) : "";
+        outcome.detail = killed == ChildEnd::timed_out ? fmt::format("silent for {:g} s", limits.silent_seconds) : "";
     }
     outcome.seconds = wall_seconds() - start;
     return outcome;

@@ -129,7 +129,7 @@ CheckResult Trials::check(const Candidate &candidate, const std::vector<double> 
                 if (heard.kind == kWrong) {
                     result.verdict = Verdict::wrong;
                     result.error = heard.value;
-                    result.detail = fmt::format("{}: {:.3g} times the error allowed", heard.text, heard.value);
+                    result.detail = fmt::format("{}: {:.3g} times the tolerance", heard.text, heard.value);
                 }
                 if (heard.kind == kSlow) {
                     result.verdict = Verdict::slow;
