@@ -177,7 +177,7 @@ void add_tune(CLI::App &app) {
     TuneOptions &options = arguments->options;
     CLI::App *command = app.add_subcommand("tune", "Tune the kernels' tile sizes for this machine");
     auto *output = command->add_option_group("file");
-    output->add_option("--output", options.output, "Winners file. Rows of other shapes are kept")->type_name("F");
+    output->add_option("--output", options.output, "Winners file; rows of other shapes are kept")->type_name("F");
     output->add_option("--verify", arguments->verify, "Only measure the winners of this file against the baselines")
         ->type_name("F");
     output->require_option(1);

@@ -62,12 +62,12 @@ std::string GradientProblem::output_bytes() const {
                      {"dk", problem.dk, expected.dk, expected.dk_unit},
                      {"dv", problem.dv, expected.dv, expected.dv_unit},
                      {"dbias", problem.dbias, expected.dbias, expected.dbias_unit}};
-    for (const auto &[name, actual, expected, unit] : gradients) {
+    for (const auto &[name, actual, values_expected, unit] : gradients) {
         if (!actual.given()) continue;
         if (!actual.fully_written()) return ::testing::AssertionFailure() << "some of " << name << " was not written";
         if (!actual.gaps_intact()) return ::testing::AssertionFailure() << "bytes beside " << name << " were written";
         // The unit stands beside the values, so that all are measured by it.
-        std::vector<double> values = actual.values(), wanted = expected;
+        std::vector<double> values = actual.values(), wanted = values_expected;
         const bool half = problem.forward.dtype == FLASHWRIGHT_F16;
         values.push_back(half ? rounded_to_binary16(unit) : unit), wanted.push_back(unit);
         const auto result =
