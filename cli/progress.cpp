@@ -30,7 +30,7 @@ void Progress::clear() {
     }
 }
 
-// Back to the start of the line, and erases what was there before.
+// Returns to the start of the line and erases it.
 void Progress::show(const std::string &line) { print_message("\r\x1b[K" + line); }
 
 }  // namespace flashwright

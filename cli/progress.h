@@ -1,4 +1,4 @@
-// What is going on, on stderr: one line that is overwritten on a terminal, plain lines elsewhere.
+// Progress on stderr: one line that is overwritten on a terminal, plain lines elsewhere.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@ class Progress {
     Progress(const Progress &) = delete;
     Progress &operator=(const Progress &) = delete;
 
-    void step(const std::string &text);    // something new begins
-    void detail(const std::string &text);  // how far it is; only on a terminal
-    void clear();                          // before something else is printed
+    void step(const std::string &text);    // a new step begins
+    void detail(const std::string &text);  // progress within the step; only on a terminal
+    void clear();                          // before other output
 
  private:
     bool terminal_;

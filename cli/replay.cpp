@@ -28,34 +28,36 @@ std::string limits_text(const ReplayLimits &limits) {
     return text;
 }
 
-// The regrets of all seeds at the limits, or where the space ended before.
+// The final regret of each seed.
 std::vector<double> regrets(const RecordedSpace &space, const std::string &strategy, const ReplayOptions &options,
-                            const nlohmann::json &metadata) {
+                            const nlohmann::ordered_json &machine) {
     std::vector<double> last;
     for (std::uint32_t seed = 1; seed <= options.seeds; ++seed)
-        last.push_back(regret_curve(space, strategy, seed, options.limits, metadata).back());
+        last.push_back(regret_curve(space, strategy, seed, options.limits, machine).back());
     return last;
 }
 
 void replay(const ReplayOptions &options) {
-    const RecordedRun run = read_results(options.results);
+    const RecordedRun run = read_recorded_run(options.results);
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const RecordedSpace &space : run.spaces) {
+        const KernelId &kernel = space.kernel;
         if (!options.json)
-            fmt::print("{} {} {} {}: {} recorded; how much slower than its best after {}, {} seeds\n", space.op,
-                       space.dtype, space.isa, space.shape, space.trials.size(), limits_text(options.limits),
+            fmt::print("{} {} {} {}: {} recorded candidates. Regret after {}, over {} seeds:\n", kernel.op,
+                       kernel.dtype, kernel.isa, space.shape, space.candidates.size(), limits_text(options.limits),
                        options.seeds);
-        if (!options.json && space.trials.size() <= options.limits.candidates)
+        if (!options.json && space.candidates.size() <= options.limits.candidates)
             fmt::print(
-                "  as many candidates are allowed as were recorded, so each strategy sees all of them; fewer "
-                "--candidates tell them apart\n");
+                "  Every strategy sees all of them, because --candidates is no smaller than their number. Set it lower "
+                "to "
+                "compare strategies.\n");
         for (const std::string &strategy : options.strategies) {
-            const std::vector<double> values = regrets(space, strategy, options, run.metadata);
-            rows.push_back({{"op", space.op},
-                            {"dtype", space.dtype},
-                            {"isa", space.isa},
+            const std::vector<double> values = regrets(space, strategy, options, run.results.machine);
+            rows.push_back({{"op", kernel.op},
+                            {"dtype", kernel.dtype},
+                            {"isa", kernel.isa},
                             {"shape", space.shape},
-                            {"recorded", space.trials.size()},
+                            {"recorded", space.candidates.size()},
                             {"strategy", strategy},
                             {"candidates", options.limits.candidates},
                             {"compilations", options.limits.compilations},
@@ -65,7 +67,7 @@ void replay(const ReplayOptions &options) {
                             {"q75", three_quarters(values)},
                             {"worst", quantile(values, 1)}});
             if (!options.json)
-                fmt::print("  {:<12} median {:>5.2f} %, middle half {:.2f} to {:.2f} %, worst {:.2f} %\n", strategy,
+                fmt::print("  {:<12} median {:>5.2f} %, quartiles {:.2f} to {:.2f} %, worst {:.2f} %\n", strategy,
                            100 * median(values), 100 * quarter(values), 100 * three_quarters(values),
                            100 * quantile(values, 1));
         }
@@ -78,17 +80,22 @@ void replay(const ReplayOptions &options) {
 void add_replay(CLI::App &app) {
     auto options = std::make_shared<ReplayOptions>();
     CLI::App *command = app.add_subcommand("replay", "Compare search strategies on recorded results");
-    command->add_option("results", options->results, "Results of flashwright tune")->required()->type_name("F");
-    command->add_option("--strategy", options->strategies, "auto, random, local, exhaustive (the first three)")
+    command->add_option("results", options->results, "Results file of flashwright tune")->required()->type_name("F");
+    command
+        ->add_option("--strategy", options->strategies,
+                     "Strategies: auto, random, local, exhaustive (default: the first three)")
         ->check(CLI::IsMember(strategy_names()).description(""))
         ->type_name("S");
-    command->add_option("--seeds", options->seeds, "Runs of each (20)")
+    command->add_option("--seeds", options->seeds, "Runs of each strategy (default 20)")
         ->check(CLI::Range(1, 100000).description(""))
         ->type_name("N");
-    command->add_option("--candidates", options->limits.candidates, "Candidates of a run, at most (60)")
+    command
+        ->add_option("--candidates", options->limits.candidates, "Maximum number of candidates in a run (default 60)")
         ->check(CLI::Range(1, 1000000).description(""))
         ->type_name("N");
-    command->add_option("--compilations", options->limits.compilations, "Objects compiled in a run, at most (any)")
+    command
+        ->add_option("--compilations", options->limits.compilations,
+                     "Maximum number of compilations in a run (default: no limit)")
         ->check(CLI::Range(1, 1000000).description(""))
         ->type_name("N");
     command->add_flag("--json", options->json, "Print JSON");

@@ -75,39 +75,18 @@ void print_kernel(const TunedKernel &kernel) {
     fmt::print("\n");
     for (std::size_t i = 0; i < kernel.rows.size(); ++i) {
         const TunedRow &row = kernel.rows[i];
-        fmt::print("  {:<28} {:<4} {:>6.1f} % of the default's time ({:.1f} to {:.1f}, {} pairs, noise {:.1f} %)",
-                   to_string(row.shape), row.win ? "win" : "tie", 100 * row.ratio, 100 * row.interval.low,
-                   100 * row.interval.high, row.pairs, 100 * row.noise_floor);
+        fmt::print(
+            "  {:<28} {:<4} {:>6.1f} % of the baseline's time ({:.1f} to {:.1f}, {} pairs, noise floor {:.1f} %)",
+            to_string(row.shape), row.win ? "win" : "tie", 100 * row.ratio, 100 * row.interval.low,
+            100 * row.interval.high, row.pairs, 100 * row.noise_floor);
         if (row.win) {
             for (const TileParameter &parameter : kernel.family.space().parameters)
                 fmt::print(" {}={}", parameter.name, kernel.tiles[i].*parameter.member);
         } else {
-            fmt::print(" the default stays");
+            fmt::print(" the baseline stays");
         }
         fmt::print("\n");
     }
-}
-
-nlohmann::ordered_json kernel_json(const TunedKernel &kernel) {
-    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-    for (std::size_t i = 0; i < kernel.rows.size(); ++i) {
-        const TunedRow &row = kernel.rows[i];
-        rows.push_back(
-            {{"shape", to_string(row.shape)},
-             {"verdict", row.win ? "win" : "tie"},
-             {"variant", row.win ? variant_id(kernel.family.space(), kernel.tiles[i]) : kernel.family.default_id},
-             {"ratio", row.ratio},
-             {"interval", {row.interval.low, row.interval.high}},
-             {"pairs", row.pairs},
-             {"noise_floor", row.noise_floor}});
-    }
-    return {{"op", kernel.family.op},
-            {"dtype", kernel.family.dtype},
-            {"isa", kernel.family.isa},
-            {"candidates", kernel.tried},
-            {"space", kernel.space_size},
-            {"failures", kernel.failures},
-            {"rows", rows}};
 }
 
 // A JSON array of SPECs.
@@ -132,20 +111,20 @@ void run_verify(const TuneArguments &arguments, const TuneListener &listener) {
             continue;
         }
         fmt::print(
-            "{} {:<28} {:<24} {:>6.1f} % of the default's time ({:.1f} to {:.1f}), {:.1f} % when it was tuned: "
+            "{} {:<28} {:<24} {:>6.1f} % of the baseline's time ({:.1f} to {:.1f}), {:.1f} % when it was tuned: "
             "{}\n",
             row.family.name(), row.shape, row.variant, 100 * row.ratio, 100 * row.interval.low, 100 * row.interval.high,
             100 * row.promised, row.holds() ? "holds" : "no longer faster");
     }
     if (interrupt_requested()) {
-        fmt::print("Interrupted: the other winners of {} were not measured\n", arguments.verify);
+        fmt::print("Interrupted. The other winners of {} were not measured.\n", arguments.verify);
     } else if (rows.empty()) {
-        fmt::print("The defaults serve every shape of {}: nothing to verify\n", arguments.verify);
+        fmt::print("Every shape of {} has the baseline, so there is nothing to verify.\n", arguments.verify);
     }
     std::fflush(stdout);  // before an interrupt ends the program
     if (lost > 0)
         throw std::runtime_error(
-            fmt::format("{} of {} winners are no longer faster than the default; tune again", lost, rows.size()));
+            fmt::format("{} of {} winners are no longer faster than the baseline; tune again", lost, rows.size()));
 }
 
 void run_tune(TuneArguments &arguments) {
@@ -176,9 +155,7 @@ void run_tune(TuneArguments &arguments) {
     const TuneOutcome outcome = tune(options, listener, interrupt_requested);
     progress.clear();
     if (arguments.json) {
-        nlohmann::ordered_json kernels = nlohmann::ordered_json::array();
-        for (const TunedKernel &kernel : outcome.kernels) kernels.push_back(kernel_json(kernel));
-        fmt::print("{}\n", dumped(kernels, 2));
+        fmt::print("{}\n", dumped(nlohmann::ordered_json(outcome.kernels), 2));
     } else {
         for (const TunedKernel &kernel : outcome.kernels) print_kernel(kernel);
     }
@@ -198,65 +175,80 @@ void run_tune(TuneArguments &arguments) {
 void add_tune(CLI::App &app) {
     auto arguments = std::make_shared<TuneArguments>();
     TuneOptions &options = arguments->options;
-    CLI::App *command = app.add_subcommand("tune", "Search the tiles of the kernels for this machine");
+    CLI::App *command = app.add_subcommand("tune", "Tune the kernels' tile sizes for this machine");
     auto *output = command->add_option_group("file");
-    output->add_option("--output", options.output, "Winners file; shapes that it holds already stay")->type_name("F");
-    output->add_option("--verify", arguments->verify, "Only measure the winners of this file against the defaults")
+    output->add_option("--output", options.output, "Winners file; rows of other shapes are kept")->type_name("F");
+    output->add_option("--verify", arguments->verify, "Only measure the winners of this file against the baselines")
         ->type_name("F");
     output->require_option(1);
-    command->add_option("--results", options.results, "All measurements (OUTPUT with .t4.json)")->type_name("F");
-    command->add_flag("--resume", options.resume, "Go on with the journal of the run before");
+    command
+        ->add_option("--results", options.results,
+                     "Results file, with all measurements (default: OUTPUT with .t4.json)")
+        ->type_name("F");
+    command->add_flag("--resume", options.resume, "Resume from the previous run's journal");
     options.ops = {"forward"};
-    command->add_option("--op", options.ops, "Operations (forward)")
+    command->add_option("--op", options.ops, "Operations (default forward)")
         ->check(CLI::IsMember(tunable_ops()).description(""))
         ->type_name("forward|backward");
-    command->add_option("--dtype", options.dtypes, "Element types (all)")
+    command->add_option("--dtype", options.dtypes, "Element types (default: all)")
         ->check(CLI::IsMember({"f32", "f64"}).description(""))
         ->type_name("f32|f64");
     command
         ->add_option(
             "--backend", arguments->backend,
-            "Whose kernels (cpu); of cuda the code is rated, the best measured where there is a device, and F is "
-            "a GPU configuration")
+            "Backend to tune (default cpu). For cuda, candidates are ranked by static analysis; with a GPU the best "
+            "are timed. --output is then a GPU configuration")
         ->check(CLI::IsMember({"cpu", "opencl", "cuda"}).description(""))
         ->type_name("cpu|opencl|cuda");
     command
         ->add_option("--shape", arguments->shapes,
-                     "B,HQ,HKV,TQ,TK,D[,DV][,causal]; a set of six without it, of three a kernel for cuda")
+                     "Shape, as B,HQ,HKV,TQ,TK,D[,DV][,causal] (default: six shapes; for cuda three for each kernel)")
         ->type_name("SPEC");
-    command->add_option("--shapes", arguments->shapes_file, "JSON file, an array of SPECs")->type_name("F");
-    command->add_option("--warm-start", options.warm_start, "Winners, also of another machine, to try first")
+    command->add_option("--shapes", arguments->shapes_file, "JSON file with an array of SPECs")->type_name("F");
+    command
+        ->add_option("--warm-start", options.warm_start,
+                     "Winners file, also of another machine, whose tiles are tried first")
         ->type_name("F");
     command->add_flag("--json", arguments->json, "Print JSON");
-    command->add_option("--isa", options.isas, "Instruction sets (the best of this CPU)")->type_name("NAME");
-    command->add_option("--budget", arguments->budget, "Time in all, about (10m); of the search alone for cuda")
+    command->add_option("--isa", options.isas, "Instruction sets (default: the best of this CPU)")->type_name("NAME");
+    command
+        ->add_option("--budget", arguments->budget,
+                     "Total time, approximately (default 10m); for cuda the time of the search alone")
         ->type_name("TIME");
-    command->add_option("--candidates", options.candidates, "At most so many a kernel")
+    command->add_option("--candidates", options.candidates, "Maximum number of candidates per kernel")
         ->check(CLI::NonNegativeNumber.description(""))
         ->type_name("N");
-    command->add_option("--patience", options.patience, "End after so many without a better one (160)")
+    command->add_option("--patience", options.patience, "Stop after N candidates without an improvement (default 160)")
         ->check(CLI::NonNegativeNumber.description(""))
         ->type_name("N");
-    command->add_option("--max-variants", options.max_variants, "Variants a kernel besides the default (4)")
+    command
+        ->add_option("--max-variants", options.max_variants,
+                     "Maximum number of variants per kernel, besides the baseline (default 4)")
         ->check(CLI::Range(1, 64).description(""))
         ->type_name("K");
-    command->add_option("--strategy", options.strategy, "auto, exhaustive, random or local (auto)")
+    command
+        ->add_option("--strategy", options.strategy,
+                     "Search strategy: auto, exhaustive, random or local (default auto)")
         ->check(CLI::IsMember(strategy_names()).description(""))
         ->type_name("S");
-    command->add_option("--only", arguments->only, "Restrict the space, as tile_d=8,16")->type_name("P=V,…");
-    command->add_option("--seed", options.seed, "Of all that is drawn at random (1)")->type_name("N");
-    command->add_option("--jobs", options.jobs, "Compilations at once (the processors)")
+    command->add_option("--only", arguments->only, "Restrict a tile parameter to these values, as tile_d=8,16")
+        ->type_name("P=V,…");
+    command->add_option("--seed", options.seed, "Random seed (default 1)")->type_name("N");
+    command->add_option("--jobs", options.jobs, "Parallel compilations (default: one per processor)")
         ->check(CLI::Range(1, 1024).description(""))
         ->type_name("N");
-    command->add_option("--compile-limit", options.compile_seconds, "Longest compilation, in seconds (60)")
+    command
+        ->add_option("--compile-limit", options.compile_seconds,
+                     "Time limit of one compilation, in seconds (default 60)")
         ->check(positive_and_finite())
         ->type_name("S");
     command
         ->add_option("--run-limit", options.run_seconds,
-                     "Longest that a candidate may be silent, in seconds (follows from the default's times)")
+                     "Silence timeout of a candidate, in seconds (default: derived from the baseline's times)")
         ->check(positive_and_finite())
         ->type_name("S");
-    command->add_flag("--keep-duplicates", options.keep_duplicates, "Time candidates whose code equals another's too");
+    command->add_flag("--keep-duplicates", options.keep_duplicates,
+                      "Also time candidates whose object code equals another's");
     command->footer(
         "Example:\n  flashwright tune --output winners.json --dtype f32 --shape 1,8,8,1024,1024,64 --budget 2m");
     command->callback([arguments, command] {

@@ -2,7 +2,7 @@
 
 #include "support/interrupt.h"
 #include "support/text.h"
-#include "tuner/cuda/gpu_evidence.h"
+#include "tuner/cuda/gpu_results.h"
 #include "tuner/cuda/gpu_tuning.h"
 
 #include <fmt/format.h>
@@ -18,12 +18,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-void print_tiles(const char *what, const TriedGpuTiles &tried) {
+void print_tiles(const char *what, const AnalyzedGpuTiles &tried) {
     fmt::print("  {}: {}\n", what, gpu_tiles_text(tried.tiles));
-    for (const GpuPrediction &prediction : tried.trial.predictions)
+    for (const GpuPrediction &prediction : tried.analysis.predictions)
         fmt::print(
             "    {:<7}{} registers, {} bytes spilled, {:.1f} KB shared, occupancy {:.1f} %, FFMA {:.3f}, {:.3f} "
-            "cycles a multiply-add\n",
+            "cycles per multiply-add\n",
             prediction.architecture, prediction.report.registers, prediction.report.spilled,
             static_cast<double>(prediction.shared_bytes) / 1024, 100 * prediction.occupancy, prediction.share,
             prediction.cycles);
@@ -32,30 +32,30 @@ void print_tiles(const char *what, const TriedGpuTiles &tried) {
 void print_predicted(const TunedGpuKernel &kernel) {
     if (kernel.win) {
         print_tiles(kernel.replaces() && !kernel.for_device ? "win" : "best predicted", kernel.tried[kernel.best]);
-        fmt::print("  {:.1f} % of the default's predicted cycles{}\n", 100 * kernel.ratio,
-                   kernel.for_device || kernel.replaces() ? "" : "; the default, which a device chose, stays");
+        fmt::print("  {:.1f} % of the baseline's predicted cycles{}\n", 100 * kernel.ratio,
+                   kernel.for_device || kernel.replaces() ? "" : "; the baseline was chosen on a device and stays");
     } else if (!kernel.compared) {
-        fmt::print("  nothing was compared; the default stays\n");
+        fmt::print("  nothing was compared; the baseline stays\n");
     } else {
-        fmt::print("  {}: the best is predicted to take {:.1f} % of the default's cycles{}\n",
+        fmt::print("  {}: the best candidate has {:.1f} % of the baseline's predicted cycles{}\n",
                    kernel.for_device ? "prediction" : "tie", 100 * kernel.ratio,
-                   kernel.for_device ? "" : "; the default stays");
+                   kernel.for_device ? "" : "; the baseline stays");
     }
 }
 
 void print_measured(const GpuMeasurement &measured) {
-    fmt::print("  measured: {} beside the default", measured.candidates.size() - 1);
+    fmt::print("  measured: {} besides the baseline", measured.candidates.size() - 1);
     for (const auto &[outcome, count] : measured.failures) fmt::print(", {} {}", count, outcome);
     if (!measured.compared) {
-        fmt::print("; nothing was compared; the default stays\n");
+        fmt::print("; nothing was compared; the baseline stays\n");
         return;
     }
     const PairedVerdict &best = measured.candidates[measured.best].verdict;
-    fmt::print("\n  {}: {:.1f} % of the default's time ({:.1f} to {:.1f}, {} pairs, noise {:.1f} %)",
+    fmt::print("\n  {}: {:.1f} % of the baseline's time ({:.1f} to {:.1f}, {} pairs, noise floor {:.1f} %)",
                best.win ? "win" : "tie", 100 * best.ratio, 100 * best.interval.low, 100 * best.interval.high,
                best.pairs, 100 * measured.noise_floor);
     fmt::print("{}\n", best.win ? " " + gpu_tiles_text(measured.candidates[measured.best].tiles)
-                                : std::string("; the default stays"));
+                                : std::string("; the baseline stays"));
 }
 
 void print_kernel(const TunedGpuKernel &kernel, bool is_predicted) {
@@ -63,23 +63,14 @@ void print_kernel(const TunedGpuKernel &kernel, bool is_predicted) {
     for (const auto &[outcome, count] : kernel.failures) fmt::print(", {} {}", count, outcome);
     fmt::print("\n");
     if (kernel.tried.empty()) return;
-    print_tiles("default", kernel.tried[0]);
+    print_tiles("baseline", kernel.tried[0]);
     if (is_predicted) print_predicted(kernel);
     if (kernel.measured) print_measured(*kernel.measured);
-    if (kernel.for_device && !kernel.measured) fmt::print("  nothing was measured; the default stays\n");
+    if (kernel.for_device && !kernel.measured) fmt::print("  nothing was measured; the baseline stays\n");
 }
 
-ordered_json predictions_json(const TriedGpuTiles &tried) {
-    ordered_json list = ordered_json::array();
-    for (const GpuPrediction &prediction : tried.trial.predictions)
-        list.push_back({{"arch", prediction.architecture},
-                        {"registers", prediction.report.registers},
-                        {"spilled", prediction.report.spilled},
-                        {"shared_memory", prediction.shared_bytes},
-                        {"occupancy", prediction.occupancy},
-                        {"ffma_share", prediction.share},
-                        {"predicted_cycles", prediction.cycles}});
-    return {{"tiles", gpu_tiles_json(tried.tiles)}, {"predictions", list}};
+ordered_json predictions_json(const AnalyzedGpuTiles &tried) {
+    return {{"tiles", gpu_tiles_json(tried.tiles)}, {"predictions", tried.analysis.predictions}};
 }
 
 ordered_json kernel_json(const TunedGpuKernel &kernel, const GpuTuneOutcome &outcome) {
@@ -95,11 +86,11 @@ ordered_json kernel_json(const TunedGpuKernel &kernel, const GpuTuneOutcome &out
                                                          : "none"}};
     if (!outcome.architectures.empty() && !kernel.tried.empty()) {
         result["predicted"] = {
-            {"model", kGpuModel}, {"ratio", kernel.ratio}, {"default", predictions_json(kernel.tried[0])}};
+            {"model", kGpuModel}, {"ratio", kernel.ratio}, {"baseline", predictions_json(kernel.tried[0])}};
         if (kernel.win) result["predicted"]["best"] = predictions_json(kernel.tried[kernel.best]);
     }
     if (!kernel.measured) return result;
-    if (kernel.judged()) result["measured"] = gpu_evidence(kernel, outcome);
+    if (kernel.judged()) result["measured"] = evidence_of(kernel, outcome);
     result["measured"]["failures"] = kernel.measured->failures;
     if (kernel.replaces()) result["measured"]["tiles"] = gpu_tiles_json(kernel.best_tiles());
     return result;
@@ -112,17 +103,17 @@ void print_outcome(const GpuTuneOutcome &outcome, const TuneOptions &options) {
         fmt::print("Measured on {} (compute capability {}, driver for CUDA {}). ", outcome.device->name,
                    outcome.device->compute_capability, outcome.device->driver);
         if (outcome.architectures.empty()) {
-            fmt::print("Nothing was predicted: the tiles measured are those that a search starts from.\n");
+            fmt::print("Nothing was predicted: the starting points of the search were measured.\n");
         } else {
             fmt::print(
-                "Who was measured was chosen by the model {} (docs/gpu.md), whose predictions for {} are no "
-                "measurements.\n",
+                "The measured candidates were selected by the model {} (docs/gpu.md). Its figures for {} are "
+                "predictions, not measurements.\n",
                 kGpuModel, fmt::join(outcome.architectures, ", "));
         }
     } else {
         fmt::print(
-            "No device was used and nothing was timed ({}): candidates were ranked by the model {} (docs/gpu.md), from "
-            "what ptxas and nvdisasm show of their code for {}.\n",
+            "No device was used and nothing was timed ({}). Candidates were ranked by the model {} (docs/gpu.md), from "
+            "their code for {}, as ptxas and nvdisasm show it.\n",
             outcome.no_device, kGpuModel, fmt::join(outcome.architectures, ", "));
     }
     fmt::print(
@@ -137,8 +128,8 @@ void print_outcome(const GpuTuneOutcome &outcome, const TuneOptions &options) {
 void check_gpu_tuning(const CLI::App &command, const std::string &backend, TuneOptions *options) {
     if (backend == "opencl")
         throw std::invalid_argument(
-            "backend: expected cpu or cuda, got opencl: its code is compiled by the driver, so there is nothing to "
-            "rank without running it");
+            "backend: expected cpu or cuda, got opencl: the driver compiles its code, so candidates cannot be ranked "
+            "without running them");
     const auto given = [&](const char *name) { return command.count(fmt::format("--{}", name)) > 0; };
     for (const char *name : {"verify", "resume", "warm-start", "isa", "max-variants"}) {
         if (given(name))

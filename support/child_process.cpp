@@ -46,7 +46,7 @@ constexpr bool kLimitsMemory = false;
 constexpr bool kLimitsMemory = true;
 #endif
 
-// In the child: a group of its own, limits, default signals, gone with the parent, quiet.
+// In the child: its own process group, limits, default signals, death with the parent, output to the log.
 void become_child(pid_t parent, const ChildLimits &limits, const char *log) {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -78,7 +78,7 @@ ChildOutcome outcome_of(int status) {
     if (WIFSIGNALED(status)) {
         const int signal = WTERMSIG(status);
         outcome.end = signal == SIGKILL ? ChildEnd::out_of_memory : ChildEnd::crashed;
-        outcome.detail = signal == SIGKILL ? "killed from outside, as for lack of memory"
+        outcome.detail = signal == SIGKILL ? "killed by another process, for example for lack of memory"
                                            : fmt::format("signal {} ({})", signal, strsignal(signal));
     } else if (WEXITSTATUS(status) == kMemoryExit) {
         outcome.end = ChildEnd::out_of_memory;
@@ -90,7 +90,7 @@ ChildOutcome outcome_of(int status) {
     return outcome;
 }
 
-// As waitpid, but a child whose end is nobody's to see has failed.
+// As waitpid, but a child without a status counts as failed.
 pid_t wait_for(pid_t child, int *status, int options = 0) {
     pid_t ended;
     do {
@@ -136,7 +136,7 @@ ChildOutcome run_in_child(const ChildLimits &limits, const std::function<void(co
     if (child == 0) {
         close(ends[0]);
         become_child(parent, limits, "/dev/null");
-        std::set_new_handler([] { _exit(kMemoryExit); });  // whatever is on the stack
+        std::set_new_handler([] { _exit(kMemoryExit); });  // without unwinding
         int code = 0;
         try {
             body(RecordSender(ends[1]));
@@ -160,7 +160,7 @@ ChildOutcome run_in_child(const ChildLimits &limits, const std::function<void(co
         }
         if (stop_requested()) killed = ChildEnd::interrupted;
     }
-    // Whatever the child left running goes too.
+    // Kills also what the child has started.
     if (killed != ChildEnd::finished) kill_group(child);
     int status = 0;
     wait_for(child, &status);
@@ -169,7 +169,7 @@ ChildOutcome run_in_child(const ChildLimits &limits, const std::function<void(co
     ChildOutcome outcome = outcome_of(status);
     if (killed != ChildEnd::finished) {
         outcome.end = killed;
-        outcome.detail = killed == ChildEnd::timed_out ? fmt::format("nothing for {:g} s", limits.silent_seconds) : "";
+        outcome.detail = killed == ChildEnd::timed_out ? fmt::format("silent for {:g} s", limits.silent_seconds) : "";
     }
     outcome.seconds = wall_seconds() - start;
     return outcome;

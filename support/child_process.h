@@ -1,5 +1,5 @@
-// Work in processes of their own, so that whatever it does (crash, hang, eat memory) ends with them. Each child leads a
-// process group, which is killed as one, and dies with its parent.
+// Runs work in child processes, so that a crash, a hang or lack of memory ends only the child. Each child leads a
+// process group, which is killed as a whole, and dies with its parent.
 #pragma once
 
 #include <sys/types.h>
@@ -12,21 +12,21 @@
 namespace flashwright {
 
 struct ChildLimits {
-    double silent_seconds;       // without a record, or for a program in all
-    std::uint64_t memory_bytes;  // of address space beyond what the parent has; 0: no limit
+    double silent_seconds;       // without a record; for a program in total
+    std::uint64_t memory_bytes;  // of address space, in addition to the parent's; 0: no limit
 };
 
 enum class ChildEnd { finished, failed, crashed, out_of_memory, timed_out, interrupted };
 
 struct ChildOutcome {
     ChildEnd end = ChildEnd::finished;
-    std::string detail;  // one line for the reader
+    std::string detail;  // of a failure, in one line
     double seconds = 0;  // wall time
 };
 
 using StopRequested = std::function<bool()>;
 
-// What a child tells its parent.
+// A message from a child to its parent.
 struct Record {
     std::int32_t kind = 0, candidate = 0, shape = 0;
     double value = 0;
@@ -36,26 +36,26 @@ struct Record {
 class RecordSender {
  public:
     explicit RecordSender(int descriptor) : descriptor_(descriptor) {}
-    void send(const Record &record) const;  // ends the process if nobody listens
+    void send(const Record &record) const;  // ends the process if the parent is gone
 
  private:
     int descriptor_;
 };
 
-// Runs `body` in a child, which sees this process' memory as it is now, and `on_record` here for what it sends.
+// Runs `body` in a child, with a copy of this process' memory. Calls `on_record` in this process for each record.
 ChildOutcome run_in_child(const ChildLimits &limits, const std::function<void(const RecordSender &)> &body,
                           const std::function<void(const Record &)> &on_record, const StopRequested &stop_requested);
 
-// A program, started and looked at now and then.
+// A program that runs in the background and is polled.
 class ChildProgram {
  public:
     // Its output goes to the file `log`. Throws std::runtime_error if no process can be made.
     ChildProgram(const std::vector<std::string> &command, const ChildLimits &limits, const std::string &log);
-    ~ChildProgram();  // kills what still runs
+    ~ChildProgram();  // kills it if it still runs
     ChildProgram(const ChildProgram &) = delete;
     ChildProgram &operator=(const ChildProgram &) = delete;
 
-    bool ended();  // looks, and kills it past its time
+    bool ended();  // polls, and kills it after its time limit
     const ChildOutcome &outcome() const { return outcome_; }
 
  private:

@@ -1,5 +1,5 @@
-// The two clocks of the measurements: CPU time of this thread, which does not see other programs' turns, and wall time,
-// the only one that means something for several threads.
+// The two clocks of the measurements: CPU time of this thread, which excludes other programs, and wall time, which is
+// the only choice for several threads.
 #pragma once
 
 #include <time.h>
@@ -15,7 +15,7 @@ inline double seconds_of(clockid_t clock) {
 inline double thread_cpu_seconds() { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
 inline double wall_seconds() { return seconds_of(CLOCK_MONOTONIC); }
 
-// Time that `work` takes on `threads` threads, which it starts itself if it uses more than this one.
+// Time of `work` on `threads` threads. It starts further threads itself.
 template <typename Work>
 double time_of(int threads, Work work) {
     const clockid_t clock = threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;

@@ -21,7 +21,7 @@
 namespace flashwright {
 namespace {
 
-constexpr std::size_t kLongestTransfer = 1 << 30;  // Linux moves no more than 2 GiB at once
+constexpr std::size_t kLongestTransfer = 1 << 30;  // Linux transfers at most 2 GiB at once
 
 [[noreturn]] void fail_with_errno(const std::string &what) {
     throw std::runtime_error(fmt::format("{}: {}", what, std::strerror(errno)));
@@ -32,14 +32,14 @@ bool is_link(const std::filesystem::path &path) {
     return std::filesystem::is_symlink(std::filesystem::symlink_status(path, error));
 }
 
-// The file behind symbolic links, also where there is none yet.
+// The target of symbolic links, also if it does not exist.
 std::filesystem::path behind_links(const std::string &path) {
     std::error_code error;
     std::filesystem::path place = std::filesystem::absolute(path, error);
     if (!error) {
         place = std::filesystem::weakly_canonical(place, error);
     }
-    while (!error && is_link(place)) {  // to nothing: weakly_canonical stops before it
+    while (!error && is_link(place)) {  // dangling: weakly_canonical does not follow it
         place = place.parent_path() / std::filesystem::read_symlink(place, error);
         if (!error) {
             place = std::filesystem::weakly_canonical(place, error);
@@ -51,8 +51,8 @@ std::filesystem::path behind_links(const std::string &path) {
     return place;
 }
 
-// A device or a folder is refused: a rename would replace the one, and fails on the other when the rest is already in
-// place.
+// Refuses a device or a folder: a rename would replace the device, and would fail for the folder after others were
+// renamed.
 std::filesystem::path place_of(const std::string &path) {
     std::filesystem::path place = behind_links(path);
     std::error_code error;
@@ -78,7 +78,7 @@ std::vector<std::filesystem::path> places_of(const std::vector<std::string> &pat
     return places;
 }
 
-// A file that is renamed to its place when it is complete, and removed when it is not.
+// A temporary file that is renamed when it is complete and removed otherwise.
 class PendingFile {
  public:
     explicit PendingFile(const std::filesystem::path &path) : path_(path), descriptor_(-1) {
@@ -86,7 +86,7 @@ class PendingFile {
         const bool replaces = stat(path_.c_str(), &old) == 0;
         const mode_t mode = replaces ? old.st_mode & 0777 : 0666;
         open_temporary(mode);
-        if (replaces && fchmod(descriptor_, mode) != 0) {  // what the umask took
+        if (replaces && fchmod(descriptor_, mode) != 0) {  // undoes the umask
             const int error = errno;
             discard();
             errno = error;
@@ -125,7 +125,7 @@ class PendingFile {
     }
 
  private:
-    // The name is short, as the place's may be as long as names get, and passes over what killed runs left.
+    // The name is short, because the final name may have the maximum length. Files of killed runs are skipped.
     void open_temporary(mode_t mode) {
         for (int i = 0; descriptor_ < 0; ++i) {
             temporary_ = path_.parent_path() / fmt::format(".flashwright-{}-{}.tmp", getpid(), i);

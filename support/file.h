@@ -1,4 +1,4 @@
-// Reading whole files, and writing files that are whole or absent.
+// Reads whole files, and writes files that are complete or absent.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace flashwright {
 
-// A regular file read front to back. All members throw std::runtime_error, without the path.
+// A regular file, read sequentially. All members throw std::runtime_error, without the path.
 class InputFile {
  public:
     explicit InputFile(const std::string &path);
@@ -35,12 +35,11 @@ struct FileContent {
     } rest;
 };
 
-// Whether write_files can be expected to put a file at each. Throws std::runtime_error.
+// Throws std::runtime_error if write_files would fail for a path.
 void check_places(const std::vector<std::string> &paths);
 
-// Writes each to a temporary file beside its place, then renames all. Until then nothing at the paths has changed, and
-// an error or an interrupt leaves no temporary file. A file that is replaced hands on its permissions. Throws
-// std::runtime_error.
+// Writes each to a temporary file in the same folder, then renames all. Before that the paths are unchanged, and an
+// error or an interrupt leaves no temporary file. A replaced file keeps its permissions. Throws std::runtime_error.
 void write_files(const std::vector<FileContent> &files);
 
 }  // namespace flashwright

@@ -10,7 +10,7 @@ namespace {
 
 std::atomic<int> requested{0};  // the signal
 std::atomic<int> deferrals{0};
-static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may use no other");
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may only use lock-free atomics");
 
 [[noreturn]] void exit_interrupted() { _exit(128 + requested); }
 

@@ -1,4 +1,4 @@
-// SIGINT (Ctrl-C) and SIGTERM. They end the program at once, except where something must be finished first.
+// SIGINT (Ctrl-C) and SIGTERM. They end the program at once, except while a DeferInterrupt exists.
 #pragma once
 
 namespace flashwright {
@@ -6,7 +6,7 @@ namespace flashwright {
 void install_interrupt_handler();
 bool interrupt_requested();
 
-// While one exists, an interrupt is only noted; it is carried out when the last one goes.
+// While one exists, an interrupt is only noted. It takes effect when the last one is destroyed.
 class DeferInterrupt {
  public:
     DeferInterrupt();

@@ -1,11 +1,11 @@
-// A folder for files that nobody needs afterwards.
+// A temporary folder.
 #pragma once
 
 #include <string>
 
 namespace flashwright {
 
-// Goes with all that is in it. Throws std::runtime_error if it cannot be made.
+// Is removed with its content. Throws std::runtime_error if it cannot be created.
 class ScratchFolder {
  public:
     ScratchFolder();

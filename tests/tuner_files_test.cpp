@@ -3,6 +3,7 @@
 #include "measure/hardware.h"
 #include "support/text.h"
 #include "tuner/records/journal.h"
+#include "tuner/records/results.h"
 #include "tuner/records/winners.h"
 
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <sstream>
 
 namespace flashwright::test {
@@ -62,15 +64,18 @@ ordered_json winners(std::int64_t length, bool win, const GeneratorProgram &gene
     return winners_json({tuned(length, win)}, generator, "r.t4.json");
 }
 
-json trial(int block_q) {
-    return {{"op", "forward"}, {"dtype", "f32"}, {"isa", "avx2"}, {"verdict", "ok"}, {"trial", {{"block_q", block_q}}}};
+CandidateEntry candidate(int block_q) {
+    CandidateEntry entry;
+    entry.kernel = {"forward", "f32", "avx2"};
+    entry.configuration = {{"block_q", block_q}};
+    return entry;
 }
 
 TEST_F(TunerFiles, JournalSurvivesACutAtEveryByte) {
     const json identity = {{"machine", "m"}};
     {
         Journal journal(path("j"), identity, false);
-        for (int i = 0; i < 3; ++i) journal.append(trial(i));
+        for (int i = 0; i < 3; ++i) journal.append(candidate(i));
     }
     const std::string whole = read(path("j"));
     std::size_t most = 0;
@@ -80,18 +85,18 @@ TEST_F(TunerFiles, JournalSurvivesACutAtEveryByte) {
             Journal journal(path("cut"), identity, true);
             EXPECT_GE(journal.entries().size(), most);
             most = journal.entries().size();
-            journal.append(trial(99));
+            journal.append(candidate(99));
         }
         Journal again(path("cut"), identity, true);
         ASSERT_EQ(again.entries().size(), most + 1) << "after a cut at " << bytes;
-        EXPECT_EQ(again.entries().back(), trial(99));
+        EXPECT_EQ(json(again.entries().back()), json(candidate(99)));
     }
     EXPECT_EQ(most, 3U);
 }
 
 TEST_F(TunerFiles, JournalOfAnotherMachineIsLeftOut) {
-    { Journal(path("j"), {{"machine", "a"}}, false).append(trial(1)); }
-    { Journal(path("j"), {{"machine", "b"}}, true).append(trial(2)); }
+    { Journal(path("j"), {{"machine", "a"}}, false).append(candidate(1)); }
+    { Journal(path("j"), {{"machine", "b"}}, true).append(candidate(2)); }
     const Journal journal(path("j"), {{"machine", "a"}}, true);
     ASSERT_EQ(journal.entries().size(), 1U);
     EXPECT_EQ(journal.foreign(), 1U);
@@ -100,41 +105,84 @@ TEST_F(TunerFiles, JournalOfAnotherMachineIsLeftOut) {
 TEST_F(TunerFiles, StrangeJournalEntriesAreLeftOut) {
     const json identity = {{"machine", "m"}};
     const std::function<void(json &)> spoils[] = {
+        [](json &e) { e.erase("entry"); },
+        [](json &e) { e["entry"] = "remark"; },
         [](json &e) { e.erase("op"); },
         [](json &e) { e["isa"] = 5; },
-        [](json &e) { e["trial"] = 5; },
-        [](json &e) { e["trial"]["block_q"] = "many"; },
+        [](json &e) { e["configuration"] = 5; },
+        [](json &e) { e["configuration"]["block_q"] = "many"; },
         [](json &e) { e.erase("verdict"); },
+        [](json &e) { e["verdict"] = "fine"; },
         [](json &e) {
             e["shapes"] = {{"1,1,1,1,1,1", {{"ratio", nullptr}}}};
         },
         [](json &e) { e["compile_seconds"] = "long"; },
-        [](json &e) { e.erase("trial"), e["noise_floor"] = 1; },
-        [](json &e) { e.erase("trial"), e["duel"] = "s", e["winner"] = json::object(), e["contestants"] = {5}; },
+        [](json &e) { e["entry"] = "noise floor", e["noise_floor"] = 1; },
+        [](json &e) {
+            e["entry"] = "comparison", e["shape"] = "s", e["noise_floor"] = 0, e["pairs"] = 0, e["verdict"] = "tie",
+            e["winner"] = json::object(), e["candidates"] = {5};
+        },
     };
     {
         Journal journal(path("j"), identity, false);
-        journal.append(trial(1));
-        for (const auto &spoil : spoils) {
-            json entry = trial(2);
-            spoil(entry);
-            journal.append(entry);
-        }
-        json entry = trial(3);
-        entry["detail"] = "no UTF-8: \xff";
+        journal.append(candidate(1));
+        CandidateEntry entry = candidate(3);
+        entry.detail = "no UTF-8: \xff";
         journal.append(entry);
     }
+    std::ofstream file(path("j"), std::ios::binary | std::ios::app);
+    for (const auto &spoil : spoils) {
+        json entry = candidate(2);
+        spoil(entry);
+        file << entry.dump() << "\n";
+    }
+    file.close();
     const Journal journal(path("j"), identity, true);
     EXPECT_EQ(journal.entries().size(), 2U);
     EXPECT_EQ(journal.foreign(), std::size(spoils));
 }
 
+TEST_F(TunerFiles, AJournalOfAnOlderVersionIsRefused) {
+    write(path("j"), "{\"identity\": {\"machine\": \"m\"}}\n{\"trial\": {}}\n");
+    try {
+        Journal(path("j"), {{"machine", "m"}}, true);
+        FAIL() << "an older journal was read";
+    } catch (const std::runtime_error &error) {
+        EXPECT_NE(std::string(error.what()).find("version 2"), std::string::npos) << error.what();
+    }
+}
+
+// What is read equals what was written.
+TEST_F(TunerFiles, EveryRecordSurvivesItsFile) {
+    CandidateEntry right = candidate(1), wrong = candidate(2);
+    right.baseline = true;
+    right.error = 0.5;
+    right.compile_seconds = 1;
+    right.shapes = {{"1,1,1,1,1,1", {0.9, {1, 2}}}};
+    right.duplicate_of = Configuration{{"block_q", 3}};
+    wrong.verdict = Verdict::wrong;
+    wrong.error = std::numeric_limits<double>::infinity();
+    wrong.detail = "inf";
+    wrong.failed_on = "1,1,1,1,1,1";
+    ComparisonEntry comparison = {right.kernel, "", "1,1,1,1,1,1", 0.01, 40, true, {{"block_q", 1}}, {}};
+    comparison.candidates = {{{{"block_q", 1}}, {true, 0.9, {0.8, 0.95}, 0.01, 40}}};
+    const std::vector<JournalEntry> entries = {right, wrong, NoiseEntry{right.kernel, {{"1,1,1,1,1,1", 0.01}}},
+                                               comparison};
+    for (const JournalEntry &entry : entries) EXPECT_EQ(json(json(entry).get<JournalEntry>()), json(entry));
+    const ordered_json results = results_of(entries, generator);
+    EXPECT_EQ(results["results"].size(), 2U);
+    EXPECT_EQ(ordered_json(results.get<TuningResults>()), results);
+    ordered_json old = results;
+    old["metadata"].erase("x_version");
+    EXPECT_THROW(old.get<TuningResults>(), std::runtime_error);
+}
+
 TEST_F(TunerFiles, AJournalHasOneWriter) {
     const json identity = {{"machine", "m"}};
     Journal first(path("j"), identity, false);
-    first.append(trial(1));
+    first.append(candidate(1));
     EXPECT_THROW(Journal(path("j"), identity, false), std::runtime_error);
-    EXPECT_NE(read(path("j")).find("trial"), std::string::npos);
+    EXPECT_NE(read(path("j")).find("candidate"), std::string::npos);
 }
 
 TEST(TunerText, IsCutAtACharacter) {

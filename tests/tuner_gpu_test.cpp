@@ -1,11 +1,9 @@
-// What is concluded from a GPU kernel's code, without a device or the programs that show it.
-#include "kernels/gpu_api.h"
-#include "kernels/gpu_tile_spaces.h"
+// Static analysis of GPU kernels, without a device or the CUDA tools.
+#include "kernels/gpu_forward_space.h"
 #include "tuner/cuda/cuda_tools.h"
 #include "tuner/cuda/gpu_configuration.h"
+#include "tuner/cuda/gpu_measurement_plan.h"
 #include "tuner/cuda/gpu_model.h"
-#include "tuner/cuda/gpu_shapes.h"
-#include "tuner/cuda/gpu_shortlist.h"
 #include "tuner/cuda/sass_listing.h"
 
 #include <gtest/gtest.h>
@@ -284,24 +282,24 @@ TEST(TunerGpuConfiguration, NamesWhatAnEntryLacks) {
     }
 }
 
-TriedGpuTiles tried(const GpuTiles &tiles, double ratio, bool spills = false) {
-    TriedGpuTiles result;
+AnalyzedGpuTiles tried(const GpuTiles &tiles, double ratio, bool spills = false) {
+    AnalyzedGpuTiles result;
     result.tiles = tiles;
-    result.trial.spills = spills;
+    result.analysis.spills = spills;
     result.ratios = {ratio, ratio};
     return result;
 }
 
 TEST(TunerGpuShortlist, HasTheBestButFewThatAreAlike) {
-    const std::vector<TriedGpuTiles> all = {
-        tried({64, 64, 2, 16, 4, 8}, 1),         // the default
+    const std::vector<AnalyzedGpuTiles> all = {
+        tried({64, 64, 2, 16, 4, 8}, 1),         // the baseline
         tried({64, 64, 2, 8, 4, 8}, 0.8),        // second
         tried({64, 64, 1, 16, 4, 8}, 0.7),       // best
         tried({64, 64, 1, 12, 4, 8}, 0.6, true)  // spills
     };
     EXPECT_EQ(gpu_shortlist(all, 8), (std::vector<std::size_t>{2, 1}));
     EXPECT_EQ(gpu_shortlist(all, 1), (std::vector<std::size_t>{2}));
-    std::vector<TriedGpuTiles> alike = all;
+    std::vector<AnalyzedGpuTiles> alike = all;
     for (const int threads : {32, 64, 128}) alike.push_back(tried({64, threads, 4, 8, 8, 16}, 0.5));
     EXPECT_EQ(gpu_shortlist(alike, 8), (std::vector<std::size_t>{4, 5, 2, 1}));
     EXPECT_EQ(gpu_shortlist({}, 8), std::vector<std::size_t>{});

@@ -176,7 +176,7 @@ class TunerStrategy : public ::testing::TestWithParam<std::string> {
 TEST_P(TunerStrategy, ProposesEachPointOnceAndFindsAGoodOne) {
     double sum = 0;
     for (std::uint32_t seed = 1; seed <= 5; ++seed) sum += best_after(100, seed);
-    // The best is about 0.8, the default about 0.95.
+    // The best is about 0.8, the baseline about 0.95.
     EXPECT_LT(sum / 5, GetParam() == "exhaustive" ? 2 : GetParam() == "auto" ? 0.815 : 0.87);
 }
 

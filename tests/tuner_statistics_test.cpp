@@ -1,8 +1,7 @@
-// The tuner's statistics against values known elsewhere, its classifier, its cover.
+// The tuner's statistics against published values, its classifier, and the selection of variants.
+#include "tuner/comparison/final_selection.h"
 #include "tuner/comparison/paired_statistics.h"
-#include "tuner/comparison/paired_verdict.h"
 #include "tuner/comparison/protocol.h"
-#include "tuner/comparison/select_variants.h"
 #include "tuner/search/tree_ensemble.h"
 
 #include <gtest/gtest.h>
@@ -102,15 +101,15 @@ TEST(TunerEnsemble, LearnsABox) {
     EXPECT_GT(right, 930);
 }
 
-TEST(TunerCover, FewestVariants) {
+TEST(TunerSelectVariants, FewestVariants) {
     // The first is best nowhere but near everywhere; the others are best on one shape each.
-    EXPECT_EQ(cover({{0.93, 0.93}, {0.90, 1.2}, {1.2, 0.90}}, 1.05, 4), std::vector<std::size_t>{0});
-    EXPECT_EQ(cover({{1.0, 1.0}, {0.80, 1.2}, {1.2, 0.80}}, 1.05, 4), (std::vector<std::size_t>{1, 2}));
-    EXPECT_EQ(cover({{1.0, 1.0}, {0.80, 1.2}, {1.2, 0.80}}, 1.05, 1), std::vector<std::size_t>{1});
-    EXPECT_TRUE(cover({}, 1.05, 3).empty());
-    // The default serves where the best is hardly better; one is compared all the same.
-    EXPECT_EQ(cover({{0.80, 1.2}, {1.2, 0.96}}, 1.05, 4), std::vector<std::size_t>{0});
-    EXPECT_EQ(cover({{1.2, 1.0}, {0.97, 1.0}}, 1.05, 4), std::vector<std::size_t>{1});
+    EXPECT_EQ(select_variants({{0.93, 0.93}, {0.90, 1.2}, {1.2, 0.90}}, 1.05, 4), std::vector<std::size_t>{0});
+    EXPECT_EQ(select_variants({{1.0, 1.0}, {0.80, 1.2}, {1.2, 0.80}}, 1.05, 4), (std::vector<std::size_t>{1, 2}));
+    EXPECT_EQ(select_variants({{1.0, 1.0}, {0.80, 1.2}, {1.2, 0.80}}, 1.05, 1), std::vector<std::size_t>{1});
+    EXPECT_TRUE(select_variants({}, 1.05, 3).empty());
+    // The baseline serves a shape whose best is hardly better. One variant is chosen in any case.
+    EXPECT_EQ(select_variants({{0.80, 1.2}, {1.2, 0.96}}, 1.05, 4), std::vector<std::size_t>{0});
+    EXPECT_EQ(select_variants({{1.2, 1.0}, {0.97, 1.0}}, 1.05, 4), std::vector<std::size_t>{1});
 }
 
 }  // namespace

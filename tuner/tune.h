@@ -1,8 +1,7 @@
-// A whole tuning run: every kernel asked for, its journal, results and winners.
+// A whole tuning run of CPU kernels: journal, results and winners of every kernel asked for.
 #pragma once
 
 #include "support/child_process.h"
-#include "tune_listener.h"
 #include "tune_options.h"
 #include "tuner/records/tuned_kernel.h"
 
@@ -16,11 +15,11 @@ struct TuneOutcome {
     std::string results_path;
     bool interrupted = false;
     bool written = false;  // the winners file
-    std::string failure;   // what went wrong with all or some of it, in one line
+    std::string failure;   // in one line; empty if all went well
 };
 
-// Throws std::invalid_argument for options that cannot be, std::runtime_error if it cannot go on. What is measured is
-// written, also where a kernel could not be tuned: `failure` then says why.
+// Throws std::invalid_argument for invalid options, std::runtime_error if it cannot go on. If a kernel cannot be tuned,
+// the others are, and `failure` has the reason.
 TuneOutcome tune(const TuneOptions &options, const TuneListener &listener, const StopRequested &stop_requested);
 
 }  // namespace flashwright

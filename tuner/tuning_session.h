@@ -1,17 +1,13 @@
-// What the stages of tuning one kernel share: what is tuned, and what is known of its candidates.
+// The state of tuning one CPU kernel: the search space, the candidates and their times.
 #pragma once
 
-#include "tune_listener.h"
 #include "tune_options.h"
 #include "tuner/candidates/candidate_builder.h"
 #include "tuner/candidates/kernel_family.h"
-#include "tuner/comparison/final_candidates.h"
+#include "tuner/comparison/candidate_set.h"
 #include "tuner/comparison/trials.h"
 #include "tuner/records/journal.h"
-#include "tuner/search/search_history.h"
 #include "tuner/search/search_space.h"
-
-#include <nlohmann/json.hpp>
 
 #include <cstddef>
 #include <map>
@@ -31,15 +27,15 @@ struct TuningSession {
     TuneListener listener;
     StopRequested stop_requested;
     SearchSpace space;
-    std::size_t default_point;
+    std::size_t baseline_point;
     Trials trials;
 
     SearchHistory history;
-    std::map<std::size_t, Contestant> contestants;       // built and right
-    std::map<std::string, std::size_t> point_of_object;  // by object and what it is given at run time: the first
-    std::map<std::string, int> failures;                 // by verdict
-    std::vector<double> default_seconds, best_seconds, noise_floor;  // by shape
-    double busy = 1;                                                 // wall time over CPU time
+    std::map<std::size_t, Candidate> candidates;                      // built and correct, by point
+    std::map<std::string, std::size_t> point_of_object;               // the first point of each identity()
+    std::map<std::string, int> failures;                              // number by verdict
+    std::vector<double> baseline_seconds, best_seconds, noise_floor;  // by shape
+    double busy = 1;                                                  // wall time over CPU time
 
     std::size_t shapes() const { return options.shapes.size(); }
     std::vector<int> all_shapes() const;
@@ -49,17 +45,18 @@ struct TuningSession {
 
     CpuSimdTiles tiles(std::size_t point) const { return family.space().tiles_of(space.point(point)); }
     BuildRequest build_request(std::size_t point) const;
-    // Tells candidates apart that share an object.
+    // The object code and the parameters given at run time: candidates of one identity have the same times.
     std::string identity(const Build &build, std::size_t point) const;
-    const Contestant &anchor() const { return contestants.at(default_point); }
-    ContestField contest();
+    CandidateSet candidate_set();
 
-    // Entries of the journal.
-    nlohmann::json configuration(std::size_t point) const;
-    nlohmann::json kernel_entry() const;
-    nlohmann::json trial_entry(std::size_t point) const;
-    // The entry is completed and written.
-    void record_failure(std::size_t point, nlohmann::json entry, const CheckResult &fault);
+    KernelId kernel_id() const { return {family.op, family.dtype, family.isa}; }
+    Configuration configuration(std::size_t point) const;
+    CandidateEntry candidate_entry(std::size_t point) const;
+    // Completes the entry and appends it to the journal.
+    void record_failure(std::size_t point, CandidateEntry entry, const CheckResult &fault);
+
+    // Takes over the candidates of the journal; returns their number.
+    std::size_t resume();
 };
 
 }  // namespace flashwright

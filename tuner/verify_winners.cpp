@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::int64_t kHeads = 8;  // the table does not say; they do not enter the choice
+constexpr std::int64_t kHeads = 8;  // the table has none, as they do not enter the choice of a kernel
 
 ShapeSpec shape_of(const ordered_json &row) {
     const ordered_json &shape = row["shape"];
@@ -38,7 +38,7 @@ CpuSimdTiles tiles_of_variant(const ordered_json &kernel, const TileSpace &space
     return tiles;
 }
 
-Contestant built(CandidateBuilder &builder, const KernelFamily &family, const CpuSimdTiles &tiles,
+Candidate built(CandidateBuilder &builder, const KernelFamily &family, const CpuSimdTiles &tiles,
                  const StopRequested &stop_requested) {
     const Build build = builder.build({build_request_of(builder.generator(), family, tiles)}, stop_requested)[0];
     if (build.outcome.end != ChildEnd::finished && build.outcome.end != ChildEnd::interrupted)
@@ -47,27 +47,27 @@ Contestant built(CandidateBuilder &builder, const KernelFamily &family, const Cp
     return {build.shared_object, tiles};
 }
 
-// Nothing if it was stopped.
+// None if a stop was requested.
 std::optional<VerifiedRow> verify_row(const KernelFamily &family, const ordered_json &kernel, const ordered_json &row,
                                       CandidateBuilder &builder, const TuneOptions &options,
                                       const StopRequested &stop_requested) {
     const std::string id = row["variant"];
     const ShapeSpec shape = shape_of(row);
-    const Contestant anchor = built(builder, family, family.default_tiles, stop_requested);
-    const Contestant winner = built(builder, family, tiles_of_variant(kernel, family.space(), id), stop_requested);
+    const Candidate baseline = built(builder, family, family.default_tiles, stop_requested);
+    const Candidate winner = built(builder, family, tiles_of_variant(kernel, family.space(), id), stop_requested);
     if (stop_requested()) return std::nullopt;
-    Trials trials(make_cpu_subject(family, {shape}), options.run_seconds, options.seed, stop_requested);
-    CheckResult result = trials.check(anchor, {0});
-    if (result.verdict == Verdict::ok) result = trials.calibrate(anchor);
+    Trials trials(make_cpu_target(family, {shape}), options.run_seconds, options.seed, stop_requested);
+    CheckResult result = trials.check(baseline, {0});
+    if (result.verdict == Verdict::ok) result = trials.calibrate(baseline);
     if (stop_requested()) return std::nullopt;
     if (result.verdict != Verdict::ok)
-        throw std::runtime_error(fmt::format("the default of {} failed: {}: {}", family.name(),
+        throw std::runtime_error(fmt::format("the baseline of {} failed: {}: {}", family.name(),
                                              verdict_name(result.verdict), result.detail));
     VerifiedRow verified = {family, id, to_string(shape), row["ratio"]};
     result = trials.check(winner, {0});
     PairTimes times;
     if (result.verdict == Verdict::ok) {
-        times = trials.pairs(anchor, {winner}, 0, kPlacements);
+        times = trials.pairs(baseline, {winner}, 0, kPlacements);
         result = times.fault;
     }
     if (stop_requested()) return std::nullopt;

@@ -1,8 +1,7 @@
-// Measures the winners of a file against the defaults once more.
+// Measures the winners of a file against the baselines once more.
 #pragma once
 
 #include "support/child_process.h"
-#include "tune_listener.h"
 #include "tune_options.h"
 #include "tuner/candidates/kernel_family.h"
 #include "tuner/comparison/paired_statistics.h"
@@ -17,11 +16,11 @@ struct VerifiedRow {
     std::string variant, shape;
     double promised = 1, ratio = 1;
     Interval interval = {1, 1};
-    std::string failure = {};                                            // it could not be measured
-    bool holds() const { return failure.empty() && interval.high < 1; }  // it is still faster than the default
+    std::string failure = {};                                            // why it could not be measured
+    bool holds() const { return failure.empty() && interval.high < 1; }  // still faster than the baseline
 };
 
-// Rows where the default won are left out. Throws std::runtime_error if the file cannot be used here.
+// Rows whose variant is the default are skipped. Throws std::runtime_error if the file cannot be used here.
 std::vector<VerifiedRow> verify_winners(const std::string &path, const TuneOptions &options,
                                         const TuneListener &listener, const StopRequested &stop_requested);
 

@@ -54,7 +54,7 @@ case $keys in
     8) exec cp "$faults/2.o" "$2/candidate.o" ;;
     16) exec cp "$faults/4.o" "$2/candidate.o" ;;
     20) exec cp "$faults/6.o" "$2/candidate.o" ;;
-    24) [ -e slow ] && [[ "$*" == *head_dim=32* ]] && sleep 4
+    24) [ -e slow ] && [[ "$*" == *head_dim=32* ]] && sleep 20
         echo "error: it does not compile" >&2; exit 1 ;;
 esac
 exec "$real" "${@/tile_v=8/tile_v=16}"
@@ -83,12 +83,12 @@ shape=(--shape "1,1,1,32,24,32")
 
 # Every fault is named, and the one candidate that is right and faster wins.
 configure "" 32 4
-tune 0 --output faults.json "${few[@]}" --only tile_v=16 --only block_k=8,12,16,20,24 "${shape[@]}" --run-limit 10
-says stdout "measured: 5 beside the default, 1 compile, 1 crash, 1 timeout, 1 wrong" \
-    "threads=32 rows=1 block_k=12 tile_d=4 tile_v=16 threads_per_row=1" "Measured on fake (compute capability 8.8, driver for CUDA 12.4)"
-says stderr "block_k=8 tile_d=4 tile_v=16 threads_per_row=1: wrong: 1,2,1,67,61,29,27: inf times the error allowed" "block_k=16 tile_d=4 tile_v=16 threads_per_row=1: crash: 1,2,1,67,61,29,27: signal 11" \
-    "block_k=20 tile_d=4 tile_v=16 threads_per_row=1: timeout: 1,2,1,67,61,29,27: nothing for 10 s" "block_k=24 tile_d=4 tile_v=16 threads_per_row=1: compile: exit code 1: error: it does not compile"
-$python - "$FLASHWRIGHT_SOURCE_DIR/docs/schemas/results-1.schema.json" <<'PYTHON' || fail "the files of the fault suite"
+tune 0 --output faults.json "${few[@]}" --only tile_v=16 --only block_k=8,12,16,20,24 "${shape[@]}" --run-limit 40
+says stdout "measured: 5 besides the baseline, 1 compile, 1 crash, 1 timeout, 1 wrong" \
+    "threads=32 rows=1 block_k=12 tile_d=4 tile_v=16 parts=1" "Measured on fake (compute capability 8.8, driver for CUDA 12.4)"
+says stderr "block_k=8 tile_d=4 tile_v=16 parts=1: wrong: 1,2,1,67,61,29,27: inf times the tolerance" "block_k=16 tile_d=4 tile_v=16 parts=1: crash: 1,2,1,67,61,29,27: signal 11" \
+    "block_k=20 tile_d=4 tile_v=16 parts=1: timeout: 1,2,1,67,61,29,27: silent for 40 s" "block_k=24 tile_d=4 tile_v=16 parts=1: compile: exit code 1: error: it does not compile"
+$python - "$FLASHWRIGHT_SOURCE_DIR/docs/schemas/results-2.schema.json" <<'PYTHON' || fail "the files of the fault suite"
 import json, sys
 file, facts, after = (json.load(open(name)) for name in ("faults.t4.json", "fake/generate.json", "faults.json"))
 before = facts["configuration"]
@@ -107,8 +107,8 @@ assert all(len(measured[k]["times"]["runtimes"]) == 7 and measured[k]["x_error"]
 assert all(r["x_device"] == "fake" and r["x_kernel"] == "forward_f32_cuda_d32" for r in measured.values()), measured
 predicted = [r for r in file["results"] if r["x_basis"] == "predicted"]
 assert len(predicted) == 12 and all(r["correctness"] == 0 and not r["times"]["runtimes"] and r["x_arch"] for r in predicted), predicted
-duel, = file["metadata"]["x_duels"]
-assert duel["winner"]["block_k"] == 12 and duel["verdict"] == "win", duel
+comparison, = file["metadata"]["x_comparisons"]
+assert comparison["winner"]["block_k"] == 12 and comparison["verdict"] == "win", comparison
 try:
     import jsonschema
 except ImportError:
@@ -120,7 +120,7 @@ pgrep -f "$here/ptx/serve.py /proc/self/fd" >/dev/null && fail "a process is lef
 
 # The same code is not timed again; if it is, it ties, over two shapes. JSON says so.
 tune 1 --output same.json "${few[@]}" --only tile_v=8,16 --only block_k=4 "${shape[@]}"
-says stderr "error: nothing was compared with the default"
+says stderr "error: nothing was compared with the baseline"
 [ ! -e same.json ] || fail "a file was written though nothing was compared"
 tune 0 --output same.json "${few[@]}" --only tile_v=8,16 --only block_k=4 "${shape[@]}" --shape 1,1,1,32,8,20,causal --keep-duplicates --json
 $python -c 'import json
@@ -131,15 +131,15 @@ assert measured["interval"][1] > 0.99 and 0.98 < measured["ratio"] < 1.02, measu
 before = json.load(open("fake/generate.json"))["configuration"]
 assert json.load(open("same.json"))["kernels"] == before["kernels"]' || fail "a tie"
 
-# The driver fails in the duel: that candidate is out, the other wins. It fails at once: nothing is known.
+# The driver fails in the paired comparison: that candidate is out, the other wins. It fails at once: nothing is known.
 FAKE_CUDA_FAULT=30 tune 0 --output late.json "${few[@]}" --only tile_v=8,16 --only block_k=12,28 "${shape[@]}"
 says stdout "1 crash" "win:"
 grep -q '"x_duplicate_of"' late.t4.json || fail "nothing says that code is the same"
 says stderr "crash: while it was compared: cuEventSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (700)"
 echo old >early.json
 FAKE_CUDA_FAULT=1 tune 1 --output early.json "${few[@]}" --only tile_v=16 --only block_k=12 "${shape[@]}"
-says stderr "error: the default of forward_f32_cuda_d32 failed: crash: 1,1,1,32,24,32: cuEventSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (700)"
-says stdout "nothing was compared; the default stays"
+says stderr "error: the baseline of forward_f32_cuda_d32 failed: crash: 1,1,1,32,24,32: cuEventSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (700)"
+says stdout "nothing was compared; the baseline stays"
 [ "$(cat early.json)" = old ] || fail "a file was written without a measurement"
 
 # Nothing can be built: no prediction replaces what was to be measured.
@@ -148,7 +148,7 @@ echo old >unbuilt.json
 tune 1 --output unbuilt.json "${few[@]}" --only tile_v=16 --only block_k=12 "${shape[@]}"
 rm -r no_cache cache/flashwright
 says stderr "error: filesystem error: " "$work/cache/flashwright"
-says stdout "best predicted: threads=32 rows=1 block_k=12" "nothing was measured; the default stays"
+says stdout "best predicted: threads=32 rows=1 block_k=12" "nothing was measured; the baseline stays"
 grep -q "Measured on" stdout && fail "it says that it measured: $(cat stdout)"
 [ "$(cat unbuilt.json)" = old ] || fail "a prediction was shipped though there is a device"
 [ -s unbuilt.t4.json ] || fail "what was predicted is not kept"
@@ -156,9 +156,9 @@ grep -q "Measured on" stdout && fail "it says that it measured: $(cat stdout)"
 # However long the one kernel is measured, the other's search has its time; without any it says so.
 configure "" 32 24 "" 64 24
 touch slow
-tune 1 --output two.json "${few[@]}" --only tile_v=16 --only block_k=12 --budget 4
+tune 1 --output two.json "${few[@]}" --only tile_v=16 --only block_k=12 --budget 20
 rm slow
-says stderr "error: the default of forward_f32_cuda_d32 failed: compile" "; the default of forward_f32_cuda_d64 failed: compile"
+says stderr "error: the baseline of forward_f32_cuda_d32 failed: compile" "; the baseline of forward_f32_cuda_d64 failed: compile"
 says stdout "forward_f32_cuda_d32: 2 of 2 candidates tried" "forward_f32_cuda_d64: 2 of 2 candidates tried"
 tune 1 --output two.json "${few[@]}" --only tile_v=16 --only block_k=12 --budget 0.001 --only head_dim=64
 says stderr "warning: forward_f32_cuda_d64: no time was left to try a candidate (--budget)"
@@ -166,9 +166,12 @@ says stdout "forward_f32_cuda_d64: 1 of 2 candidates tried"
 configure "" 32 4
 
 # Interrupted while a candidate hangs: what is known is kept, and nothing is shipped by prediction.
-"${device[@]}" --output stopped.json "${few[@]}" --only tile_v=16 --only block_k=8,12,20 "${shape[@]}" --run-limit 100 >stdout 2>stderr </dev/null &
+"${device[@]}" --output stopped.json "${few[@]}" --only tile_v=16 --only block_k=8,12,20 "${shape[@]}" --run-limit 3600 >stdout 2>stderr </dev/null &
 pid=$!
-until grep -q "checking threads=32 rows=1 block_k=20" stderr || ! kill -0 $pid; do sleep 0.1; done
+until grep -q "checking threads=32 rows=1 block_k=20" stderr; do
+    kill -0 $pid 2>/dev/null || break
+    sleep 0.1
+done
 kill -INT $pid
 code=0
 wait $pid || code=$?
@@ -179,7 +182,7 @@ wait $pid || code=$?
 # Every term, values that are not finite, another head dimension: all is right, and then the driver fails.
 configure softcap+alibi+bias+mask 64 4
 FAKE_CUDA_FAULT=1 tune 1 --output terms.json "${few[@]}" --only tile_v=16 --only block_k=12 --shape 1,1,1,32,24,64
-says stderr "error: the default of forward_softcap_alibi_bias_mask_f32_cuda_d64_nansafe failed: crash: 1,1,1,32,24,64: cuEventSynchronize:"
+says stderr "error: the baseline of forward_softcap_alibi_bias_mask_f32_cuda_d64_careful failed: crash: 1,1,1,32,24,64: cuEventSynchronize:"
 
 # A driver that crashes while it is asked is named, and nothing is measured.
 mkdir broken
@@ -198,14 +201,14 @@ if command -v nvdisasm >/dev/null || [ -x /usr/local/cuda/bin/nvdisasm ]; then
     echo "[SKIP] nvdisasm is installed: a run without it is not tried"
 else
     CUDA_TOOLS='' tune 0 --output counted.json --only threads=32 --only rows=2 --only tile_d=4 --only tile_v=4 "${shape[@]}" --jobs 1
-    says stderr "warning:" "nothing is predicted: a few tiles are measured"
-    says stdout "measured: 1 beside the default" "Nothing was predicted"
+    says stderr "warning:" "without predictions, only the starting points of the search are measured"
+    says stdout "measured: 1 besides the baseline" "Nothing was predicted"
     grep -q '"basis": "measured"' counted.json || fail "no evidence without a prediction"
     grep -q predicted counted.t4.json && fail "something was predicted without the programs for it"
 fi
 
 tune 1 --output w.json --shape 1,1,1,8,8,128
-says stderr "error: shape: expected one that a kernel to be tuned takes, got 1,1,1,8,8,128"
+says stderr "error: shape: expected one that a tuned kernel takes, got 1,1,1,8,8,128"
 tune 1 --output w.json --resume
 says stderr "error: resume: expected none with --backend cuda, got one"
 

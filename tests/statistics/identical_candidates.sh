@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How often the tuner ships candidates whose code is the default's: at most one run in forty, beside a busy core.
+# How often the tuner selects candidates whose code is the baseline's: at most one run in forty, beside a busy core.
 # identical_candidates.sh PROGRAM [RUNS]
 set -euo pipefail
 program=$1 runs=${2:-40}
@@ -25,5 +25,5 @@ for run in $(seq "$runs"); do
     grep -E '^  1,8' "$work/log"
     ! grep -qE '^  1,8,8,128,128,64 +win' "$work/log" || wins=$((wins + 1))
 done
-echo "$wins of $runs runs shipped a copy of the default"
+echo "$wins of $runs runs selected a copy of the baseline"
 [ $((wins * 40)) -le "$runs" ]

@@ -1,53 +1,43 @@
 #include "candidate.h"
 
-#include "candidate_object.h"
-#include "measure/check_status.h"
-#include "runtime/src/call_by_kernel.h"
-#include "runtime/src/scratch.h"
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-// What the candidates' calls for scratch memory are renamed to: the runtime's own names are hidden in this program.
-extern "C" {
-__attribute__((visibility("default"))) void *candidate_scratch_allocate(void *context, std::uint64_t bytes) __asm__(
-    "__wrap_flashwright_scratch_allocate");
-__attribute__((visibility("default"))) int candidate_scratch_free(void *context, void *block) __asm__(
-    "__wrap_flashwright_scratch_free");
-
-void *candidate_scratch_allocate(void *context, std::uint64_t bytes) {
-    return flashwright_scratch_allocate(context, bytes);
-}
-int candidate_scratch_free(void *context, void *block) { return flashwright_scratch_free(context, block); }
-}
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
 
 namespace flashwright {
-Candidate::Candidate(const std::string &shared_object, const CpuSimdTiles &tiles, const KernelFamily &family)
-    : isa_(family.isa), kernel_{} {
-    void *symbol = load_candidate(shared_object);
-    kernel_.name = kCandidateSymbol;
-    kernel_.dtype = family.element_type();
-    kernel_.isa = isa_.c_str();
-    kernel_.variant = "candidate";
-    kernel_.tiles = tiles;
-    kernel_.terms_text = "";
-    kernel_.tiles_json = "";
-    if (family.op == "backward") {
-        kernel_.op = Op::backward;
-        kernel_.backward = reinterpret_cast<BackwardKernel>(symbol);
-    } else {
-        kernel_.op = Op::forward;
-        kernel_.forward = reinterpret_cast<ForwardKernel>(symbol);
-    }
+namespace {
+
+std::runtime_error cannot_be_loaded(const std::string &why) {
+    return std::runtime_error(fmt::format("cannot be loaded: {}", why));
 }
 
-void Candidate::forward(const flashwright_forward_args &args, bool as_shipped) const {
-    flashwright_execution execution = {};
-    execution.threads = 1;
-    check(forward_by_kernel(args, execution, kernel_, as_shipped));
+// The path of a copy in memory.
+std::string private_copy(const std::string &path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    if (!(text << file.rdbuf())) throw cannot_be_loaded(path + " cannot be read");
+    const std::string content = text.str();
+    const int copy = memfd_create("candidate", 0);
+    if (copy < 0) throw cannot_be_loaded(std::strerror(errno));
+    if (write(copy, content.data(), content.size()) != static_cast<ssize_t>(content.size()))
+        throw cannot_be_loaded("no memory for a copy");
+    return fmt::format("/proc/self/fd/{}", copy);  // stays open, so that each copy has its own name
 }
 
-void Candidate::backward(const flashwright_backward_args &args) const {
-    flashwright_execution execution = {};
-    execution.threads = 1;
-    check(backward_by_kernel(args, execution, kernel_));
+}  // namespace
+
+void *load_candidate(const std::string &shared_object) {
+    void *library = dlopen(private_copy(shared_object).c_str(), RTLD_NOW | RTLD_LOCAL);
+    void *symbol = library != nullptr ? dlsym(library, kCandidateSymbol) : nullptr;
+    if (symbol == nullptr) throw cannot_be_loaded(dlerror());
+    return symbol;
 }
 
 }  // namespace flashwright

@@ -1,30 +1,29 @@
-// A CPU kernel that was built as a candidate, in a child process.
+// A built candidate, and loading its code into a child process.
 #pragma once
 
-#include "flashwright/flashwright.h"
-#include "kernel_family.h"
+#include "kernels/cpu_tiles.h"
+#include "kernels/gpu_tiles.h"
 
 #include <string>
-
-#include "runtime/src/kernel_abi.h"
+#include <variant>
 
 namespace flashwright {
 
-class Candidate {
- public:
-    // Throws std::runtime_error if the file cannot be loaded.
-    Candidate(const std::string &shared_object, const CpuSimdTiles &tiles, const KernelFamily &family);
-    Candidate(const Candidate &) = delete;
-    Candidate &operator=(const Candidate &) = delete;
-
-    // What the family's op is, on one thread. `as_shipped`: rows that fill no tile by the kernel that this build would
-    // take for them, as in a library that holds the candidate; else by the candidate.
-    void forward(const flashwright_forward_args &args, bool as_shipped) const;
-    void backward(const flashwright_backward_args &args) const;
-
- private:
-    std::string isa_;
-    Kernel kernel_;
+struct Candidate {
+    std::string shared_object;
+    std::variant<CpuSimdTiles, GpuTiles> tiles;
 };
+
+// The C name of every candidate's kernel.
+inline constexpr const char *kCandidateSymbol = "flashwright_candidate";
+
+// Linker options that make a shared object of a kernel's object. Scratch memory comes from the loading program.
+inline constexpr const char *kCandidateLinkerOptions[] = {"-shared", "--wrap=flashwright_scratch_allocate",
+                                                          "--wrap=flashwright_scratch_free"};
+
+// The kernel's function, which is never unloaded. Loads a copy of the file in memory pages of its own: the speed of a
+// kernel depends by one or two percent on its physical pages, and the page cache would give the same ones every time.
+// Throws std::runtime_error if the file cannot be loaded.
+void *load_candidate(const std::string &shared_object);
 
 }  // namespace flashwright

@@ -1,6 +1,6 @@
 #include "candidate_builder.h"
 
-#include "candidate_object.h"
+#include "candidate.h"
 #include "generator_program.h"
 #include "support/file.h"
 
@@ -28,6 +28,24 @@ constexpr int kPollMicroseconds = 5000;
 std::string hash_of(const std::string &content) {
     const XXH128_hash_t hash = XXH3_128bits(content.data(), content.size());
     return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+// What build.json says about an entry of the cache.
+struct BuildFacts {
+    double seconds = 0;
+    std::string object_hash, shared_object_hash;
+};
+
+void to_json(nlohmann::json &json, const BuildFacts &facts) {
+    json = {{"seconds", facts.seconds},
+            {"object_hash", facts.object_hash},
+            {"shared_object_hash", facts.shared_object_hash}};
+}
+
+void from_json(const nlohmann::json &json, BuildFacts &facts) {
+    json.at("seconds").get_to(facts.seconds);
+    json.at("object_hash").get_to(facts.object_hash);
+    json.at("shared_object_hash").get_to(facts.shared_object_hash);
 }
 
 }  // namespace
@@ -70,8 +88,7 @@ std::string default_build_cache() {
                            : fmt::format("{}/flashwright-{}", fs::temp_directory_path().string(), getuid());
 }
 
-// One entry of the cache: there already, or first generated and then linked in a folder that is renamed when it is
-// whole.
+// One entry of the cache. A new entry is generated and linked in a folder that is renamed when it is complete.
 class CandidateBuilder::Job {
  public:
     Job(const CandidateBuilder &builder, const BuildRequest &request) : builder_(builder), arguments_(request) {
@@ -124,29 +141,28 @@ class CandidateBuilder::Job {
     }
 
     bool keep() {
-        const nlohmann::json facts = {{"seconds", build_.seconds},
-                                      {"object_hash", hash_of(text_of(scratch_ / "candidate.o"))},
-                                      {"shared_object_hash", hash_of(text_of(scratch_ / "candidate.so"))}};
+        const nlohmann::json facts = BuildFacts{build_.seconds, hash_of(text_of(scratch_ / "candidate.o")),
+                                                hash_of(text_of(scratch_ / "candidate.so"))};
         fs::remove(scratch_ / "candidate.o");
         fs::remove(scratch_ / "log");
         std::ofstream(scratch_ / "build.json") << facts << "\n";
-        std::error_code taken;  // by another tuner, with the same content
+        std::error_code taken;  // another tuner has made the same entry
         fs::rename(scratch_, entry_, taken);
         if (taken) fs::remove_all(scratch_);
-        if (!kept()) build_.outcome = {ChildEnd::failed, "the build cache lost it", build_.seconds};
+        if (!kept()) build_.outcome = {ChildEnd::failed, "the entry of the build cache was removed", build_.seconds};
         return done_ = true;
     }
 
-    // Takes the entry if it is there, and puts one away that a full disk or a lost machine has cut.
+    // Takes an existing entry. Removes one that a full disk or a crash has damaged.
     bool kept() {
         const std::string text = text_of(entry_ / "build.json");
         if (text.empty() && !fs::exists(entry_ / "build.json")) return false;
         const fs::path shared_object = entry_ / "candidate.so";
         try {
-            const auto facts = nlohmann::json::parse(text);
-            if (facts.at("shared_object_hash") != hash_of(text_of(shared_object))) throw std::runtime_error("damaged");
-            build_.object_hash = facts.at("object_hash");
-            build_.seconds = facts.at("seconds");
+            const auto facts = nlohmann::json::parse(text).get<BuildFacts>();
+            if (facts.shared_object_hash != hash_of(text_of(shared_object))) throw std::runtime_error("damaged");
+            build_.object_hash = facts.object_hash;
+            build_.seconds = facts.seconds;
         } catch (const std::exception &) {
             const fs::path away = fmt::format("{}.{}.damaged", entry_.string(), getpid());
             std::error_code gone;

@@ -1,5 +1,5 @@
-// Builds candidates: the generator program makes an object, the linker a shared object of it. Kept under a hash of all
-// that decides the content, so nothing is built twice.
+// Builds candidates: the generator program makes an object, the linker a shared object. The build cache keeps them
+// under a hash of the request, so that nothing is built twice.
 #pragma once
 
 #include "kernel_family.h"
@@ -12,7 +12,7 @@
 
 namespace flashwright {
 
-// The generator program, what identifies it, and the Halide target of each ISA.
+// The generator program: its path, its hash, and the Halide target of each ISA.
 struct GeneratorProgram {
     std::string path, hash, halide_version;
     std::map<std::string, std::string> targets;
@@ -21,8 +21,7 @@ struct GeneratorProgram {
 // FLASHWRIGHT_GENERATOR, else beside this program. Throws std::runtime_error if there is none.
 GeneratorProgram find_generator();
 
-// One kernel, whose function is kCandidateSymbol and whose object candidate.o: the generator's command line without
-// paths.
+// One kernel: the generator's command line without paths. Its function is kCandidateSymbol, its object candidate.o.
 using BuildRequest = std::vector<std::string>;
 // Throws std::runtime_error if the generator has no target for the family.
 BuildRequest build_request_of(const GeneratorProgram &generator, const KernelFamily &family, const CpuTiles &tiles);
@@ -30,16 +29,17 @@ BuildRequest build_request_of(const GeneratorProgram &generator, const KernelFam
 struct Build {
     ChildOutcome outcome;
     std::string shared_object;  // if it finished
-    std::string object_hash;    // equal for equal objects
-    double seconds = 0;         // of generating and linking, also if that was long ago
+    std::string object_hash;    // of the object file
+    double seconds = 0;         // of the original generation and linking
 };
 
 class CandidateBuilder {
  public:
-    // `cache` is made if need be; `jobs` programs run at once.
+    // Creates the folder `cache`. `jobs` programs run in parallel.
     CandidateBuilder(GeneratorProgram generator, std::string cache, int jobs, ChildLimits limits);
 
-    // In the order of the requests; equal ones are built once. When a stop is requested the rest is `interrupted`.
+    // One build for each request, in order; equal requests are built once. When a stop is requested the rest is
+    // `interrupted`.
     std::vector<Build> build(const std::vector<BuildRequest> &requests, const StopRequested &stop_requested);
 
     const GeneratorProgram &generator() const { return generator_; }

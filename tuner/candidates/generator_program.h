@@ -1,4 +1,4 @@
-// Finding a generator program, and what the build says about it.
+// Finds a generator program and the facts that the build has recorded about it.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,14 +9,14 @@
 namespace flashwright {
 
 struct GeneratorPlace {
-    const char *variable;  // of the environment, which names another
-    const char *name;      // beside this program
-    const char *what;      // for messages
-    const char *builder;   // what puts it there
+    const char *variable;  // environment variable that names another program
+    const char *name;      // file name beside this program
+    const char *what;      // in messages
+    const char *builder;   // what installs it, in messages
 };
 
-// `take` gets the program's path and the facts in the JSON file beside it, in their order; it may throw JSON's
-// exceptions. Throws std::runtime_error if there is no program, or not these facts.
+// Calls `take` with the program's path and the JSON file beside it; `take` may throw nlohmann::json::exception. Throws
+// std::runtime_error if the program or a fact is missing.
 void find_generator_program(const GeneratorPlace &place,
                             const std::function<void(const std::string &, const nlohmann::ordered_json &)> &take);
 

@@ -1,5 +1,6 @@
 #include "guarded_tensors.h"
 
+#include "kernels/dtype_dispatch.h"
 #include "reference/contiguous_tensor.h"
 
 #include <algorithm>
@@ -12,9 +13,9 @@ constexpr std::byte kPoison{0xff};  // a NaN in every dtype
 constexpr std::size_t kCanaryBytes = 4096;
 
 std::size_t bytes_of(const flashwright_tensor &tensor) {
-    const std::size_t element_size = tensor.dtype == FLASHWRIGHT_F64    ? sizeof(double)
-                                     : tensor.dtype == FLASHWRIGHT_BOOL ? sizeof(std::uint8_t)
-                                                                        : sizeof(float);
+    const Dtype *dtype = find_dtype(tensor.dtype);
+    // BOOL has no row in the table.
+    const std::size_t element_size = dtype != nullptr ? static_cast<std::size_t>(dtype->bytes) : sizeof(std::uint8_t);
     return element_count(tensor) * element_size;
 }
 
@@ -22,14 +23,10 @@ bool all_poison(const std::byte *begin, const std::byte *end) {
     return std::all_of(begin, end, [](std::byte b) { return b == kPoison; });
 }
 
-// f(elements as their type)
+// f(pointer to the elements)
 template <typename F>
 void with_elements(const flashwright_tensor &tensor, F f) {
-    if (tensor.dtype == FLASHWRIGHT_F64) {
-        f(static_cast<double *>(tensor.data));
-    } else {
-        f(static_cast<float *>(tensor.data));
-    }
+    dispatch_cpu_dtype(tensor.dtype, [&](auto element) { f(static_cast<decltype(element) *>(tensor.data)); });
 }
 
 }  // namespace

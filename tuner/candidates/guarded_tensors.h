@@ -1,4 +1,4 @@
-// Tensors in memory that shows what was written: poisoned, and with canaries around each.
+// Tensors in memory that detects writes: poisoned, with canaries around each tensor.
 #pragma once
 
 #include "flashwright/flashwright.h"
@@ -12,7 +12,8 @@ namespace flashwright {
 
 class GuardedTensors {
  public:
-    // Gives each contiguous tensor memory of its own, all of it NaN; a boolean one is the last. They must outlive this.
+    // Gives each contiguous tensor its own memory, filled with NaN. A boolean tensor must be the last. The tensors must
+    // outlive this.
     explicit GuardedTensors(const std::vector<flashwright_tensor *> &tensors);
     explicit GuardedTensors(std::initializer_list<flashwright_tensor *> tensors)
         : GuardedTensors(std::vector(tensors)) {}
@@ -20,8 +21,8 @@ class GuardedTensors {
     GuardedTensors &operator=(const GuardedTensors &) = delete;
 
     void poison();
-    bool canaries_whole() const;  // nothing beside the tensors was written
-    // All of it, canaries too.
+    bool canaries_whole() const;  // nothing was written beside the tensors
+    // With the canaries.
     std::vector<std::byte> &memory() { return memory_; }
 
  private:
@@ -29,7 +30,7 @@ class GuardedTensors {
     std::vector<std::byte> memory_;
 };
 
-// Standard normal values; given ones, row-major; the same one everywhere from row `begin` of axis 2.
+// Fills with standard normal values; with the given values, row-major; with `value` from row `begin` of axis 2 on.
 void fill_normal(const flashwright_tensor &tensor, std::mt19937 &random);
 void fill_with(const flashwright_tensor &tensor, const std::vector<double> &values);
 void fill_rows(const flashwright_tensor &tensor, std::int64_t begin, double value);

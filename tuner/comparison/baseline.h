@@ -1,14 +1,14 @@
-// The default kernel, which all others are measured against, and how much its own times differ.
+// The baseline: the default variant of the build, which every candidate is compared with.
 #pragma once
 
 #include "tuner/tuning_session.h"
 
 namespace flashwright {
 
-// Throws std::runtime_error if the default cannot be built and run.
-void prepare_default(TuningSession &session);
+// Throws std::runtime_error if the baseline cannot be built and run.
+void prepare_baseline(TuningSession &session);
 
-// The default against a copy of itself, which is another file and so lies elsewhere in memory.
+// Determines the noise floors: compares the baseline with a copy of itself at other addresses.
 void measure_noise(TuningSession &session);
 
 }  // namespace flashwright

@@ -1,4 +1,4 @@
-// Trials of CPU kernels: on one thread, by CPU time.
+// CPU kernels as a measurement target: one thread, CPU time.
 #pragma once
 
 #include "measure/shape_spec.h"
@@ -10,6 +10,6 @@
 
 namespace flashwright {
 
-std::unique_ptr<TrialSubject> make_cpu_subject(const KernelFamily &family, const std::vector<ShapeSpec> &shapes);
+std::unique_ptr<MeasurementTarget> make_cpu_target(const KernelFamily &family, const std::vector<ShapeSpec> &shapes);
 
 }  // namespace flashwright

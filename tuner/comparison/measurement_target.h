@@ -1,49 +1,41 @@
-// What Trials knows of a kind of kernel: what candidates must solve, how they are loaded, and how calls are timed.
+// What Trials needs for a kind of kernel: check problems, loading of candidates, and timing of calls.
 #pragma once
 
-#include "kernels/cpu_tiles.h"
-#include "kernels/gpu_tiles.h"
+#include "tuner/candidates/candidate.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace flashwright {
 
-// Something built that can be run.
-struct Contestant {
-    std::string shared_object;
-    std::variant<CpuSimdTiles, GpuTiles> tiles;
-};
-
-// Candidates, problems and tensors in one child process.
-class TrialStage {
+// Loads and runs candidates in one child process.
+class MeasurementWorker {
  public:
-    virtual ~TrialStage() = default;
-    // The number of the candidate here. Throws std::runtime_error if it cannot be loaded.
-    virtual std::size_t load(const Contestant &contestant) = 0;
-    // The largest error of any output, in units of what is tolerated; infinite if something beside the outputs was
-    // written. Throws what the library refuses.
+    virtual ~MeasurementWorker() = default;
+    // Returns the candidate's number in this worker. Throws std::runtime_error if it cannot be loaded.
+    virtual std::size_t load(const Candidate &candidate) = 0;
+    // The largest error of any output, in units of the tolerance; infinite if the candidate wrote beside the outputs.
+    // Throws std::runtime_error with the library's message.
     virtual double error_of(std::size_t candidate, std::size_t problem) = 0;
-    // Of one call on a shape, from so many one after the other.
+    // Seconds of one call on a shape: the mean of `calls` calls.
     virtual double seconds_of(std::size_t candidate, std::size_t shape, int calls) = 0;
 };
 
-class TrialSubject {
+class MeasurementTarget {
  public:
-    virtual ~TrialSubject() = default;
-    // Names of the problems to be solved, of which the last are of the shapes, and of the shapes as they are timed.
+    virtual ~MeasurementTarget() = default;
+    // Names of the check problems, the last of which are those of the shapes. Names of the shapes, as they are timed.
     virtual std::vector<std::string> problems() const = 0;
     virtual std::vector<std::string> shapes() const = 0;
-    // Seconds that the anchor may say nothing, whose speed is not known yet, and that candidates may at least.
-    virtual double anchor_silence() const = 0;
-    virtual double least_silence() const = 0;
+    // Silence timeouts: for the baseline, whose speed is unknown, and the minimum for candidates.
+    virtual double baseline_silence() const = 0;
+    virtual double min_silence() const = 0;
     virtual std::uint64_t memory_bytes() const = 0;  // of a child, as ChildLimits has it
-    // In a child. `placement`: a seed of where tensors lie in memory.
-    virtual std::unique_ptr<TrialStage> make_stage(std::uint32_t placement) const = 0;
+    // Called in a child. `placement` is a seed of the addresses of the tensors.
+    virtual std::unique_ptr<MeasurementWorker> make_worker(std::uint32_t placement) const = 0;
 };
 
 }  // namespace flashwright

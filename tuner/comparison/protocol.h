@@ -1,4 +1,4 @@
-// The numbers of the measurement protocol.
+// The constants of the measurement protocol. docs/tuning.md describes it.
 #pragma once
 
 #include <cstddef>
@@ -6,18 +6,19 @@
 
 namespace flashwright {
 
-constexpr std::size_t kBatch = 8;  // candidates tried at once
+constexpr std::size_t kBatch = 8;  // candidates rated together
 constexpr int kBatchRounds = 7;
-constexpr int kPairs = 4;  // in a placement, whose median is one observation
+constexpr int kPairs = 4;  // in one placement: their median is one observation
 constexpr int kPlacements = 10;
-constexpr std::size_t kFinalists = 24, kDuellists = 3;
-constexpr std::size_t kShortlist = 8;  // candidates of a GPU kernel that are measured
-constexpr int kHalvingRounds = 5;      // doubled each time that the field is halved
+constexpr std::size_t kFinalCandidates = 24;    // per shape, before sequential halving
+constexpr std::size_t kComparedCandidates = 3;  // per shape, in the paired comparison
+constexpr std::size_t kShortlist = 8;           // measured candidates of a GPU kernel
+constexpr int kHalvingRounds = 5;               // doubled at each halving
 constexpr int kPoolRounds = 15;
-constexpr double kCoverSlack = 1.05;
-constexpr double kLeastGain = 0.005;
+constexpr double kVariantSlack = 1.05;  // a variant serves a shape whose best is at most 5 % faster
+constexpr double kLeastGain = 0.005;    // a smaller gain is a tie
 constexpr double kSignificance = 0.05;
-constexpr double kBetter = 0.995;  // what counts as progress for patience
+constexpr double kBetter = 0.995;  // a ratio to the best so far that resets the patience
 
 constexpr std::uint64_t kBuildMemory = std::uint64_t{8} << 30;
 

@@ -4,7 +4,6 @@
 #include "protocol.h"
 #include "support/clocks.h"
 #include "support/text.h"
-#include "tuner/candidates/timed_problem.h"
 
 #include <fmt/format.h>
 
@@ -20,9 +19,9 @@
 namespace flashwright {
 namespace {
 
-constexpr double kSampleSeconds = 3e-3;  // at least, so that the clock and a cold start do not count
+constexpr double kSampleSeconds = 3e-3;  // minimum, so that the clock and a cold start do not matter
 constexpr double kSlowFactor = 4;
-constexpr double kSilenceFactor = 20;  // of candidates: so many times the longest that the anchor was silent
+constexpr double kSilenceFactor = 20;  // silence timeout of candidates, over the longest silence of the baseline
 
 enum RecordKind { kBegins, kSample, kChecked, kWrong, kSlow, kGivesUp };
 
@@ -36,7 +35,7 @@ Record record(RecordKind kind, std::size_t candidate, int shape = -1, double val
     return result;
 }
 
-// What is mapped next lies elsewhere than it would.
+// Moves what is mapped next to another address.
 void shift_address_space(std::mt19937 &random) {
     mmap(nullptr, (1 + random() % 256) * static_cast<std::size_t>(getpagesize()), PROT_NONE,
          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -44,25 +43,25 @@ void shift_address_space(std::mt19937 &random) {
 
 }  // namespace
 
-Trials::Trials(std::unique_ptr<TrialSubject> subject, double silent_seconds, std::uint32_t seed,
+Trials::Trials(std::unique_ptr<MeasurementTarget> target, double silent_seconds, std::uint32_t seed,
                StopRequested stop_requested)
-    : subject_(std::move(subject)),
-      problems_(subject_->problems()),
-      shapes_(subject_->shapes()),
+    : target_(std::move(target)),
+      problems_(target_->problems()),
+      shapes_(target_->shapes()),
       calls_(shapes_.size(), 1),
       stop_requested_(std::move(stop_requested)),
       silence_given_(silent_seconds > 0),
-      limits_{silence_given_ ? silent_seconds : subject_->anchor_silence(), subject_->memory_bytes()},
+      limits_{silence_given_ ? silent_seconds : target_->baseline_silence(), target_->memory_bytes()},
       placements_(seed) {}
 
 int Trials::shape_of_problem(std::size_t problem) const {
-    const std::size_t awkward = problems_.size() - shapes_.size();
-    return problem < awkward ? -1 : static_cast<int>(problem - awkward);
+    const std::size_t edge_cases = problems_.size() - shapes_.size();
+    return problem < edge_cases ? -1 : static_cast<int>(problem - edge_cases);
 }
 
-double Trials::sample(TrialStage &stage, std::size_t candidate, int shape) const {
+double Trials::sample(MeasurementWorker &worker, std::size_t candidate, int shape) const {
     const auto s = static_cast<std::size_t>(shape);
-    return stage.seconds_of(candidate, s, calls_[s]);
+    return worker.seconds_of(candidate, s, calls_[s]);
 }
 
 ChildOutcome Trials::run(const std::function<void(const RecordSender &)> &body,
@@ -93,24 +92,24 @@ ChildOutcome Trials::run(const std::function<void(const RecordSender &)> &body,
     return outcome;
 }
 
-void Trials::check_and_time(const Contestant &contestant, const std::vector<double> &best_seconds,
+void Trials::check_and_time(const Candidate &candidate, const std::vector<double> &best_seconds,
                             const RecordSender &parent) const {
-    const auto stage = subject_->make_stage(0);
-    const std::size_t candidate = stage->load(contestant);
+    const auto worker = target_->make_worker(0);
+    const std::size_t loaded = worker->load(candidate);
     for (std::size_t i = 0; i < problems_.size(); ++i) {
         parent.send(record(kBegins, 0, shape_of_problem(i), 0, problems_[i]));
-        const double error = stage->error_of(candidate, i);
-        // Written so that NaN is wrong.
+        const double error = worker->error_of(loaded, i);
+        // NaN compares as wrong.
         parent.send(record(error <= 1 ? kChecked : kWrong, 0, shape_of_problem(i), error, problems_[i]));
         if (!(error <= 1)) return;
     }
     for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
         const int number = static_cast<int>(shape);
         parent.send(record(kBegins, 0, number, 0, shapes_[shape]));
-        double seconds = stage->seconds_of(candidate, shape, 1);
+        double seconds = worker->seconds_of(loaded, shape, 1);
         const double limit = kSlowFactor * best_seconds[shape];
-        // The first call is also the warm-up; only a second that is slow too counts.
-        if (limit > 0 && seconds > limit) seconds = stage->seconds_of(candidate, shape, 1);
+        // The first call is also the warm-up, so a slow one is repeated.
+        if (limit > 0 && seconds > limit) seconds = worker->seconds_of(loaded, shape, 1);
         if (limit > 0 && seconds > limit) {
             parent.send(record(kSlow, 0, number, seconds / best_seconds[shape], shapes_[shape]));
             return;
@@ -118,11 +117,11 @@ void Trials::check_and_time(const Contestant &contestant, const std::vector<doub
     }
 }
 
-CheckResult Trials::check(const Contestant &contestant, const std::vector<double> &best_seconds) {
+CheckResult Trials::check(const Candidate &candidate, const std::vector<double> &best_seconds) {
     CheckResult result;
     std::string doing = "loading";
     const ChildOutcome outcome =
-        run([&](const RecordSender &parent) { check_and_time(contestant, best_seconds, parent); },
+        run([&](const RecordSender &parent) { check_and_time(candidate, best_seconds, parent); },
             [&](const Record &heard) {
                 doing = heard.text;
                 result.shape = heard.shape;
@@ -130,7 +129,7 @@ CheckResult Trials::check(const Contestant &contestant, const std::vector<double
                 if (heard.kind == kWrong) {
                     result.verdict = Verdict::wrong;
                     result.error = heard.value;
-                    result.detail = fmt::format("{}: {:.3g} times the error allowed", heard.text, heard.value);
+                    result.detail = fmt::format("{}: {:.3g} times the tolerance", heard.text, heard.value);
                 }
                 if (heard.kind == kSlow) {
                     result.verdict = Verdict::slow;
@@ -145,31 +144,30 @@ CheckResult Trials::check(const Contestant &contestant, const std::vector<double
     return result;
 }
 
-CheckResult Trials::calibrate(const Contestant &anchor) {
+CheckResult Trials::calibrate(const Candidate &baseline) {
     std::fill(calls_.begin(), calls_.end(), 1);
     std::vector<int> all(shapes_.size());
     std::iota(all.begin(), all.end(), 0);
     constexpr int kRounds = 5;
-    const RoundTimes times = rounds({anchor}, all, kRounds, 0);
+    const RoundTimes times = rounds({baseline}, all, kRounds, 0);
     if (times.interrupted || times.faults[0].verdict != Verdict::ok) return times.faults[0];
     for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
         const auto &samples = times.seconds[0][shape];
         const double seconds = *std::min_element(samples.begin(), samples.end());
         calls_[shape] = static_cast<int>(std::clamp(std::ceil(kSampleSeconds / std::max(seconds, 1e-9)), 1.0, 1e5));
     }
-    if (!silence_given_)
-        limits_.silent_seconds = std::max(subject_->least_silence(), kSilenceFactor * longest_silence_);
+    if (!silence_given_) limits_.silent_seconds = std::max(target_->min_silence(), kSilenceFactor * longest_silence_);
     return {};
 }
 
-void Trials::run_rounds(const std::vector<Contestant> &contestants, const std::vector<std::size_t> &alive,
+void Trials::run_rounds(const std::vector<Candidate> &candidates, const std::vector<std::size_t> &alive,
                         const std::vector<int> &shapes, int rounds, std::uint32_t seed,
                         const RecordSender &parent) const {
-    const auto stage = subject_->make_stage(seed);
-    std::vector<std::size_t> loaded(contestants.size());
+    const auto worker = target_->make_worker(seed);
+    std::vector<std::size_t> loaded(candidates.size());
     for (const std::size_t i : alive) {
         parent.send(record(kBegins, i));
-        loaded[i] = stage->load(contestants[i]);
+        loaded[i] = worker->load(candidates[i]);
     }
     std::mt19937 random(seed);
     std::vector<std::size_t> order = alive;
@@ -178,26 +176,26 @@ void Trials::run_rounds(const std::vector<Contestant> &contestants, const std::v
             std::shuffle(order.begin(), order.end(), random);
             for (const std::size_t i : order) {
                 parent.send(record(kBegins, i, shape));
-                const double seconds = sample(*stage, loaded[i], shape);
+                const double seconds = sample(*worker, loaded[i], shape);
                 if (round >= 0) parent.send(record(kSample, i, shape, seconds));
             }
         }
     }
 }
 
-RoundTimes Trials::rounds(const std::vector<Contestant> &contestants, const std::vector<int> &shapes, int rounds,
+RoundTimes Trials::rounds(const std::vector<Candidate> &candidates, const std::vector<int> &shapes, int rounds,
                           std::uint32_t seed) {
     RoundTimes result;
-    result.faults.resize(contestants.size());
-    std::vector<std::size_t> alive(contestants.size());
+    result.faults.resize(candidates.size());
+    std::vector<std::size_t> alive(candidates.size());
     std::iota(alive.begin(), alive.end(), std::size_t{0});
-    // Once for each candidate that fails, at most.
+    // Repeated after each failure, without the candidate that failed.
     while (!alive.empty()) {
-        result.seconds.assign(contestants.size(), std::vector<std::vector<double>>(shapes_.size()));
+        result.seconds.assign(candidates.size(), std::vector<std::vector<double>>(shapes_.size()));
         std::size_t at = alive.front();
         int shape = -1;
         const ChildOutcome outcome =
-            run([&](const RecordSender &parent) { run_rounds(contestants, alive, shapes, rounds, seed, parent); },
+            run([&](const RecordSender &parent) { run_rounds(candidates, alive, shapes, rounds, seed, parent); },
                 [&](const Record &heard) {
                     at = static_cast<std::size_t>(heard.candidate);
                     shape = heard.shape;
@@ -217,23 +215,23 @@ RoundTimes Trials::rounds(const std::vector<Contestant> &contestants, const std:
     return result;
 }
 
-void Trials::run_pairs(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape,
+void Trials::run_pairs(const Candidate &baseline, const std::vector<Candidate> &candidates, int shape,
                        std::uint32_t placement, const RecordSender &parent) const {
-    const std::size_t a = contestants.size();
+    const std::size_t a = candidates.size();
     std::mt19937 random(placement);
     std::vector<std::size_t> order(a + 1);
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::shuffle(order.begin(), order.end(), random);
-    const auto stage = subject_->make_stage(placement);
+    const auto worker = target_->make_worker(placement);
     std::vector<std::size_t> loaded(a + 1);
     for (const std::size_t i : order) {
         parent.send(record(kBegins, i, shape));
         shift_address_space(random);
-        loaded[i] = stage->load(i < a ? contestants[i] : anchor);
+        loaded[i] = worker->load(i < a ? candidates[i] : baseline);
     }
     const auto log_time = [&](std::size_t i) {
         parent.send(record(kBegins, i, shape));
-        return std::log(sample(*stage, loaded[i], shape));
+        return std::log(sample(*worker, loaded[i], shape));
     };
     for (int pair = -1; pair < kPairs; ++pair) {  // the first warms up
         for (std::size_t b = 0; b < a; ++b) {
@@ -244,13 +242,13 @@ void Trials::run_pairs(const Contestant &anchor, const std::vector<Contestant> &
 }
 
 // False if something failed.
-bool Trials::add_placement(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape,
+bool Trials::add_placement(const Candidate &baseline, const std::vector<Candidate> &candidates, int shape,
                            PairTimes &times) {
     const auto placement = static_cast<std::uint32_t>(placements_());
-    times.failed = contestants.size();
-    std::vector<std::vector<double>> heard_ratios(contestants.size());
+    times.failed = candidates.size();
+    std::vector<std::vector<double>> heard_ratios(candidates.size());
     const ChildOutcome outcome =
-        run([&](const RecordSender &parent) { run_pairs(anchor, contestants, shape, placement, parent); },
+        run([&](const RecordSender &parent) { run_pairs(baseline, candidates, shape, placement, parent); },
             [&](const Record &heard) {
                 times.failed = static_cast<std::size_t>(heard.candidate);
                 if (heard.kind == kSample) heard_ratios[times.failed].push_back(heard.value);
@@ -258,23 +256,23 @@ bool Trials::add_placement(const Contestant &anchor, const std::vector<Contestan
     times.fault.verdict = verdict_of(outcome.end);
     times.fault.detail = "while it was compared: " + outcome.detail;
     times.fault.shape = shape;
-    for (std::size_t i = 0; i < contestants.size() && times.fault.verdict == Verdict::ok; ++i) {
+    for (std::size_t i = 0; i < candidates.size() && times.fault.verdict == Verdict::ok; ++i) {
         if (heard_ratios[i].size() == static_cast<std::size_t>(kPairs)) {
             times.log_ratios[i].push_back(median(heard_ratios[i]));
         } else {
-            times.fault.verdict = Verdict::crash;  // its process ended of its own accord
+            times.fault.verdict = Verdict::crash;  // its process ended without a word
             times.failed = i;
         }
     }
     return times.fault.verdict == Verdict::ok;
 }
 
-PairTimes Trials::pairs(const Contestant &anchor, const std::vector<Contestant> &contestants, int shape,
+PairTimes Trials::pairs(const Candidate &baseline, const std::vector<Candidate> &candidates, int shape,
                         int placements) {
     PairTimes result;
-    result.log_ratios.resize(contestants.size());
+    result.log_ratios.resize(candidates.size());
     for (int placement = 0; placement < placements; ++placement) {
-        if (!add_placement(anchor, contestants, shape, result)) break;
+        if (!add_placement(baseline, candidates, shape, result)) break;
     }
     return result;
 }

@@ -1,5 +1,7 @@
 #include "verdict.h"
 
+#include <stdexcept>
+
 namespace flashwright {
 
 const char *verdict_name(Verdict verdict) {
@@ -12,7 +14,7 @@ Verdict verdict_named(const std::string &name) {
     for (int i = 0; i <= static_cast<int>(Verdict::interrupted); ++i) {
         if (name == verdict_name(static_cast<Verdict>(i))) return static_cast<Verdict>(i);
     }
-    return Verdict::crash;
+    throw std::invalid_argument("verdict: unknown name " + name);
 }
 
 Verdict verdict_of(ChildEnd end) {

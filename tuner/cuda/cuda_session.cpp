@@ -1,8 +1,12 @@
 #include "cuda_session.h"
 
+#include "gpu_candidate.h"
+#include "support/text.h"
+
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <exception>
 #include <stdexcept>
 
 namespace flashwright {
@@ -87,6 +91,78 @@ int CudaSession::attribute(int which) const {
     int value = 0;
     drive("cuDeviceGetAttribute", &value, which, device_);
     return value;
+}
+
+namespace {
+
+constexpr ChildLimits kSearchLimits = {60, 0};  // a driver may take seconds to start
+
+enum class Fact { name, capability, driver, multiprocessors, clock, no_driver, refused };
+
+Record record(Fact fact, const std::string &text, int value = 0) {
+    Record result;
+    result.kind = static_cast<std::int32_t>(fact);
+    result.value = value;
+    cut_text(text, sizeof result.text - 1).copy(result.text, sizeof result.text - 1);
+    return result;
+}
+
+void send_device(const RecordSender &parent) {
+    try {
+        const CudaDevice device = CudaSession().device();
+        parent.send(record(Fact::name, device.name));
+        parent.send(record(Fact::capability, device.compute_capability));
+        parent.send(record(Fact::driver, device.driver));
+        parent.send(record(Fact::multiprocessors, "", device.multiprocessors));
+        parent.send(record(Fact::clock, "", device.clock_mhz));
+    } catch (const NoCudaDriver &error) {
+        parent.send(record(Fact::no_driver, error.what()));
+    } catch (const std::exception &error) {
+        parent.send(record(Fact::refused, error.what()));
+    }
+}
+
+void take_fact(const Record &heard, CudaDevice &device, DeviceSearch &search) {
+    const int value = static_cast<int>(heard.value);
+    switch (static_cast<Fact>(heard.kind)) {
+        case Fact::name:
+            device.name = heard.text;
+            break;
+        case Fact::capability:
+            device.compute_capability = heard.text;
+            break;
+        case Fact::driver:
+            device.driver = heard.text;
+            break;
+        case Fact::multiprocessors:
+            device.multiprocessors = value;
+            break;
+        case Fact::clock:
+            device.clock_mhz = value;
+            break;
+        default:
+            search.reason = heard.text;
+            search.failed = static_cast<Fact>(heard.kind) == Fact::refused;
+    }
+}
+
+}  // namespace
+
+DeviceSearch find_cuda_device(const StopRequested &stop_requested) {
+    DeviceSearch search;
+    if (!calls_gpu_candidates()) {
+        search.reason = "this build has no CUDA backend";
+        return search;
+    }
+    CudaDevice device;
+    const ChildOutcome outcome = run_in_child(
+        kSearchLimits, send_device, [&](const Record &heard) { take_fact(heard, device, search); }, stop_requested);
+    if (outcome.end != ChildEnd::finished) {
+        search.reason = "asking the driver: " + outcome.detail;
+        search.failed = outcome.end != ChildEnd::interrupted;
+    }
+    if (search.reason.empty()) search.device = device;
+    return search;
 }
 
 }  // namespace flashwright

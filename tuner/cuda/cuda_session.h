@@ -1,10 +1,13 @@
-// The first CUDA device, by the driver, which is loaded at run time: what measuring needs besides the library's calls.
-// Only in a child process: one that has used CUDA must not fork.
+// The first CUDA device, used through the driver, which is loaded at run time. Only child processes use it: a process
+// that has used CUDA must not fork.
 #pragma once
+
+#include "support/child_process.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -13,17 +16,17 @@ namespace flashwright {
 struct CudaDevice {
     std::string name;
     std::string compute_capability;          // 9.0
-    std::string driver;                      // the CUDA version that it serves, as 12.4
-    int multiprocessors = 0, clock_mhz = 0;  // the clock that the driver names, which is the highest
+    std::string driver;                      // the CUDA version it supports, as 12.4
+    int multiprocessors = 0, clock_mhz = 0;  // the maximum clock, as the driver reports it
 };
 
-// No driver that could fail is installed.
+// No CUDA driver is installed.
 struct NoCudaDriver : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// A context and a stream of its own. All functions throw std::runtime_error with the driver's words. Nothing is given
-// back: the process ends first.
+// A context and a stream. Its functions throw std::runtime_error with the driver's message. Nothing is released: the
+// process ends first.
 class CudaSession {
  public:
     CudaSession();
@@ -33,10 +36,10 @@ class CudaSession {
     void *stream() const { return stream_; }
 
     std::uint64_t allocate(std::size_t bytes) const;
-    // Complete when they return.
+    // Synchronous.
     void send(std::uint64_t to, const void *from, std::size_t bytes) const;
     void fetch(void *to, std::uint64_t from, std::size_t bytes) const;
-    // Seconds of what `work` puts into the stream, by events around it.
+    // Seconds that the device needs for the work that `work` enqueues in the stream, measured by events.
     double time_of(const std::function<void()> &work) const;
 
  private:
@@ -50,5 +53,14 @@ class CudaSession {
     int device_ = 0;
     void *context_ = nullptr, *stream_ = nullptr, *begin_ = nullptr, *end_ = nullptr;
 };
+
+struct DeviceSearch {
+    std::optional<CudaDevice> device;
+    std::string reason;   // why there is none
+    bool failed = false;  // a driver is installed but gave no device
+};
+
+// Looks for a device in a child process.
+DeviceSearch find_cuda_device(const StopRequested &stop_requested);
 
 }  // namespace flashwright

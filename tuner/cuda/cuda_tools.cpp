@@ -52,7 +52,7 @@ CudaTools find_cuda_tools() {
         std::vector<std::string> names;
         for (const GpuArchitecture &architecture : gpu_architectures()) names.emplace_back(architecture.name);
         throw std::runtime_error(
-            fmt::format("{}: expected it to know any of {}, it names none", tools.ptxas, fmt::join(names, ", ")));
+            fmt::format("{}: expected support for one of {}, got none", tools.ptxas, fmt::join(names, ", ")));
     }
     return tools;
 }
@@ -70,7 +70,7 @@ PtxasReport parse_ptxas_report(const std::string &text) {
     PtxasReport report;
     std::smatch found;
     if (!std::regex_search(text, found, std::regex("Used ([0-9]+) registers")))
-        throw std::runtime_error("its report names no registers");
+        throw std::runtime_error("expected the number of registers in its report");
     report.registers = std::stoi(found[1]);
     if (std::regex_search(text, found, std::regex("([0-9]+) bytes smem"))) report.shared_bytes = std::stoi(found[1]);
     const std::regex spill("([0-9]+) bytes spill");

@@ -1,4 +1,4 @@
-// Programs of the CUDA toolkit that look at code, and what ptxas reports. None needs a device.
+// The CUDA toolkit's assembler and disassembler, and the report of ptxas. Neither needs a device.
 #pragma once
 
 #include "gpu_model.h"
@@ -10,22 +10,22 @@ namespace flashwright {
 
 struct CudaTools {
     std::string ptxas, nvdisasm;
-    std::vector<GpuArchitecture> architectures;  // that this ptxas knows
+    std::vector<GpuArchitecture> architectures;  // that this ptxas supports
 };
 
-// In the folder that CUDA_TOOLS names, on the PATH or in /usr/local/cuda/bin. Throws std::runtime_error.
+// Searches the folder CUDA_TOOLS, the PATH and /usr/local/cuda/bin. Throws std::runtime_error.
 CudaTools find_cuda_tools();
 
-// Those that the text of `ptxas --help` names.
+// The architectures in the text of `ptxas --help`.
 std::vector<GpuArchitecture> known_architectures(const std::string &help);
 
 struct PtxasReport {
     int registers = 0;     // of a thread
     int spilled = 0;       // bytes stored and loaded
-    int shared_bytes = 0;  // that the code itself declares
+    int shared_bytes = 0;  // that the code declares
 };
 
-// From what `ptxas -v` prints. Throws std::runtime_error if no registers are in it.
+// Of the output of `ptxas -v`. Throws std::runtime_error if it has no number of registers.
 PtxasReport parse_ptxas_report(const std::string &text);
 
 }  // namespace flashwright

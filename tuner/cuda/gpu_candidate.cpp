@@ -1,7 +1,7 @@
 #include "gpu_candidate.h"
 
 #include "cuda_session.h"
-#include "tuner/candidates/candidate_object.h"
+#include "tuner/candidates/candidate.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// A CUDA kernel that was built as a candidate, in a child process.
+// A CUDA candidate that is loaded in a child process.
 #pragma once
 
 #include "flashwright/flashwright.h"
@@ -11,18 +11,19 @@ namespace flashwright {
 
 class CudaSession;
 
-// Whether this build can call one.
+// Whether this build has the CUDA backend.
 bool calls_gpu_candidates();
 
 class GpuCandidate {
  public:
-    // Throws std::runtime_error if the file cannot be loaded, or for a term that there is not.
+    // Throws std::runtime_error if the file cannot be loaded, or for an unknown term.
     GpuCandidate(const std::string &shared_object, const ConfiguredKernel &kernel, const GpuTiles &tiles);
     GpuCandidate(const GpuCandidate &) = delete;
     GpuCandidate &operator=(const GpuCandidate &) = delete;
     ~GpuCandidate();
 
-    // On tensors in device memory, in the session's stream; waits for nothing. Throws what the library refuses.
+    // On tensors in device memory, in the session's stream, without waiting. Throws std::runtime_error with the
+    // library's message.
     void forward(const flashwright_forward_args &args, const CudaSession &session) const;
 
  private:

@@ -1,7 +1,7 @@
 #include "gpu_configuration.h"
 
-#include "kernels/gpu_tile_spaces.h"
-#include "tuner/candidates/candidate_object.h"
+#include "kernels/gpu_forward_space.h"
+#include "tuner/candidates/candidate.h"
 #include "tuner/candidates/generator_program.h"
 
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 #include "gpu_target.h"
 #include "kernels/gpu_tile_spaces.h"
 #include "measure/statistics.h"
-#include "tuner/comparison/final_candidates.h"
+#include "tuner/comparison/candidate_set.h"
 #include "tuner/comparison/protocol.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace flashwright {
 namespace {
 
-// Of each placement, over the shapes.
+// For each placement the mean over the shapes.
 std::vector<double> mean_over_shapes(const std::vector<std::vector<double>> &log_ratios) {
     std::vector<double> means(log_ratios.front().size(), 0);
     for (const std::vector<double> &of_shape : log_ratios) {
@@ -25,7 +25,7 @@ std::vector<double> mean_over_shapes(const std::vector<std::vector<double>> &log
     return means;
 }
 
-// What was seen of the candidate before stays.
+// Keeps the error and the time of an earlier check.
 void note_fault(CheckResult &check, const CheckResult &fault) {
     const CheckResult before = check;
     check = fault;
@@ -33,18 +33,18 @@ void note_fault(CheckResult &check, const CheckResult &fault) {
     check.seconds = std::max(before.seconds, fault.seconds);
 }
 
-class GpuContest {
+class GpuComparison {
  public:
-    GpuContest(const TuneOptions &options, const ConfiguredKernel &kernel, const std::vector<GpuTiles> &tiles,
-               const std::vector<ShapeSpec> &shapes, const std::string &target, CandidateBuilder &builder,
-               const TuneListener &listener, const StopRequested &stop_requested)
+    GpuComparison(const TuneOptions &options, const ConfiguredKernel &kernel, const std::vector<GpuTiles> &tiles,
+                  const std::vector<ShapeSpec> &shapes, const std::string &target, CandidateBuilder &builder,
+                  const TuneListener &listener, const StopRequested &stop_requested)
         : options_(options),
           kernel_(kernel),
           target_(target),
           builder_(builder),
           listener_(listener),
           stop_requested_(stop_requested),
-          trials_(make_gpu_subject(kernel, shapes), options.run_seconds, options.seed, stop_requested),
+          trials_(make_gpu_target(kernel, shapes), options.run_seconds, options.seed, stop_requested),
           best_seconds_(shapes.size()),
           all_shapes_(shapes.size()) {
         std::iota(all_shapes_.begin(), all_shapes_.end(), 0);
@@ -57,18 +57,18 @@ class GpuContest {
 
     GpuMeasurement run() {
         build();
-        if (!prepare_default()) return result_;
+        if (!prepare_baseline()) return result_;
         check_candidates();
-        if (contestants_.size() > 1 && measure_noise()) duel(rank());
+        if (built_.size() > 1 && measure_noise()) compare_pairs(rank());
         return result_;
     }
 
  private:
     void step(const std::string &text) const { listener_.step(kernel_.name + ": " + text); }
 
-    ContestField field() {
+    CandidateSet candidate_set() {
         return {trials_,
-                contestants_,
+                built_,
                 0,
                 kernel_.name,
                 [this](std::size_t point, const CheckResult &fault) { drop(point, fault); },
@@ -79,7 +79,7 @@ class GpuContest {
     void drop(std::size_t point, const CheckResult &fault) {
         MeasuredGpuTiles &candidate = result_.candidates[point];
         note_fault(candidate.check, fault);
-        contestants_.erase(point);
+        built_.erase(point);
         ++result_.failures[verdict_name(fault.verdict)];
         listener_.warning(fmt::format("{}: {}: {}: {}", kernel_.name, gpu_tiles_text(candidate.tiles),
                                       verdict_name(fault.verdict), fault.detail));
@@ -102,7 +102,7 @@ class GpuContest {
         if (end == ChildEnd::finished) {
             const auto [same, fresh] = objects.emplace(build.object_hash, point);
             if (fresh || options_.keep_duplicates) {
-                contestants_[point] = {build.shared_object, candidate.tiles};
+                built_[point] = {build.shared_object, candidate.tiles};
             } else {
                 candidate.duplicate_of = same->second;
             }
@@ -115,29 +115,29 @@ class GpuContest {
         }
     }
 
-    // Whether all went well with the default; what did not is its kernel's failure, and an interruption none.
+    // Notes a failure of the baseline. False for that, and if a stop was requested.
     bool expect_ok(const CheckResult &result) {
         if (result.verdict != Verdict::ok && result.verdict != Verdict::interrupted) {
             note_fault(result_.candidates[0].check, result);
-            result_.failure = fmt::format("the default of {} failed: {}: {}", kernel_.name,
+            result_.failure = fmt::format("the baseline of {} failed: {}: {}", kernel_.name,
                                           verdict_name(result.verdict), result.detail);
         }
         return result.verdict == Verdict::ok && !stop_requested_();
     }
 
-    bool prepare_default() {
-        if (contestants_.count(0) == 0) return expect_ok(result_.candidates[0].check);
-        step("checking the default");
-        const Contestant &anchor = contestants_.at(0);
-        result_.candidates[0].check = trials_.check(anchor, best_seconds_);
-        return expect_ok(result_.candidates[0].check) && expect_ok(trials_.calibrate(anchor));
+    bool prepare_baseline() {
+        if (built_.count(0) == 0) return expect_ok(result_.candidates[0].check);
+        step("checking the baseline");
+        const Candidate &baseline = built_.at(0);
+        result_.candidates[0].check = trials_.check(baseline, best_seconds_);
+        return expect_ok(result_.candidates[0].check) && expect_ok(trials_.calibrate(baseline));
     }
 
     bool measure_noise() {
         std::vector<std::vector<double>> log_ratios;
         for (std::size_t s = 0; s < result_.shapes.size(); ++s) {
             step("noise floor of " + to_string(result_.shapes[s]));
-            const PairTimes times = paired_with_itself(field(), static_cast<int>(s), kPlacements);
+            const PairTimes times = paired_with_itself(candidate_set(), static_cast<int>(s), kPlacements);
             if (!expect_ok(times.fault)) return false;
             log_ratios.push_back(times.log_ratios[0]);
         }
@@ -147,47 +147,48 @@ class GpuContest {
 
     void check_candidates() {
         for (std::size_t point = 1; point < result_.candidates.size() && !stop_requested_(); ++point) {
-            if (contestants_.count(point) == 0) continue;
+            if (built_.count(point) == 0) continue;
             MeasuredGpuTiles &candidate = result_.candidates[point];
             step("checking " + gpu_tiles_text(candidate.tiles));
-            candidate.check = trials_.check(contestants_.at(point), best_seconds_);
+            candidate.check = trials_.check(built_.at(point), best_seconds_);
             if (candidate.check.verdict == Verdict::ok || candidate.check.verdict == Verdict::interrupted) continue;
             drop(point, candidate.check);
         }
     }
 
-    // Those left, of which the duellists are the fastest in rounds beside the default.
+    // Times the remaining candidates beside the baseline; returns the fastest, for the paired comparison.
     std::vector<std::size_t> rank() {
         std::vector<std::size_t> points;
-        for (const auto &[point, contestant] : contestants_) {
+        for (const auto &[point, candidate] : built_) {
             if (point != 0) points.push_back(point);
         }
         if (points.empty() || stop_requested_()) return {};
-        step(fmt::format("{} candidates beside the default", points.size()));
-        const RoundTimes times = timed_beside_default(field(), points, all_shapes_, kBatchRounds, options_.seed);
+        step(fmt::format("{} candidates beside the baseline", points.size()));
+        const RoundTimes times =
+            timed_beside_baseline(candidate_set(), points, all_shapes_, kBatchRounds, options_.seed);
         if (times.interrupted || points.empty()) return {};
         note(0, times.seconds[0], times.seconds[0]);
         for (std::size_t i = 0; i < points.size(); ++i) note(points[i], times.seconds[i + 1], times.seconds[0]);
         std::stable_sort(points.begin(), points.end(), [&](std::size_t a, std::size_t b) {
             return geometric_mean(result_.candidates[a].ratios) < geometric_mean(result_.candidates[b].ratios);
         });
-        points.resize(std::min(points.size(), kDuellists));
+        points.resize(std::min(points.size(), kComparedCandidates));
         return points;
     }
 
     void note(std::size_t point, const std::vector<std::vector<double>> &seconds,
-              const std::vector<std::vector<double>> &anchor) {
+              const std::vector<std::vector<double>> &baseline) {
         MeasuredGpuTiles &candidate = result_.candidates[point];
         candidate.seconds = seconds;
-        for (std::size_t s = 0; s < seconds.size(); ++s) candidate.ratios.push_back(score(seconds[s], anchor[s]));
+        for (std::size_t s = 0; s < seconds.size(); ++s) candidate.ratios.push_back(score(seconds[s], baseline[s]));
     }
 
     // A candidate that fails on one shape is out on all.
-    void duel(std::vector<std::size_t> points) {
+    void compare_pairs(std::vector<std::size_t> points) {
         std::map<std::size_t, std::vector<std::vector<double>>> log_ratios;  // by point and shape
         for (std::size_t s = 0; s < result_.shapes.size() && !points.empty(); ++s) {
-            step("duel on " + to_string(result_.shapes[s]));
-            const PairTimes times = paired_with_default(field(), points, static_cast<int>(s), kPlacements);
+            step("paired comparison on " + to_string(result_.shapes[s]));
+            const PairTimes times = paired_with_baseline(candidate_set(), points, static_cast<int>(s), kPlacements);
             if (stop_requested_()) return;
             for (std::size_t i = 0; i < points.size(); ++i) log_ratios[points[i]].push_back(times.log_ratios[i]);
         }
@@ -200,14 +201,14 @@ class GpuContest {
         for (const std::size_t point : points) means.push_back(mean_over_shapes(log_ratios[point]));
         const std::vector<PairedVerdict> verdicts = judge_pairs(means, result_.noise_floor);
         for (std::size_t i = 0; i < points.size(); ++i) {
-            result_.candidates[points[i]].duelled = true;
+            result_.candidates[points[i]].compared = true;
             result_.candidates[points[i]].verdict = verdicts[i];
         }
         result_.compared = true;
         result_.best = preferred(points);
     }
 
-    // The fastest, winners first. Of winners that cannot be told apart the smaller tile, then the better prediction.
+    // The fastest, winners first. Ties between winners are broken by smaller tile, then better prediction.
     std::size_t preferred(std::vector<std::size_t> points) const {
         const auto fastest = [&](std::size_t a, std::size_t b) {
             const PairedVerdict &x = result_.candidates[a].verdict, &y = result_.candidates[b].verdict;
@@ -233,9 +234,9 @@ class GpuContest {
     const TuneListener &listener_;
     const StopRequested &stop_requested_;
     Trials trials_;
-    std::vector<double> best_seconds_;  // none known: a slow one loses soon enough
+    std::vector<double> best_seconds_;  // none known, so no candidate is rejected as slow
     std::vector<int> all_shapes_;
-    std::map<std::size_t, Contestant> contestants_;  // built and right
+    std::map<std::size_t, Candidate> built_;  // built and correct
     GpuMeasurement result_;
 };
 
@@ -245,7 +246,7 @@ GpuMeasurement measure_gpu_tiles(const TuneOptions &options, const ConfiguredKer
                                  const std::vector<GpuTiles> &tiles, const std::vector<ShapeSpec> &shapes,
                                  const std::string &target, CandidateBuilder &builder, const TuneListener &listener,
                                  const StopRequested &stop_requested) {
-    return GpuContest(options, kernel, tiles, shapes, target, builder, listener, stop_requested).run();
+    return GpuComparison(options, kernel, tiles, shapes, target, builder, listener, stop_requested).run();
 }
 
 }  // namespace flashwright

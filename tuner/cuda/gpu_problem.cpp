@@ -10,7 +10,14 @@ namespace flashwright {
 namespace {
 
 constexpr double kSoftcap = 2;
-constexpr std::size_t kHiddenOneIn = 5;  // pairs, by the mask
+constexpr std::size_t kMaskedOneIn = 5;  // pairs
+
+constexpr std::size_t kStep = 512, kSteps = 256;  // offsets of tensors, in bytes
+
+void move(flashwright_tensor *tensor, GuardedTensors &from, std::uint64_t begin) {
+    const auto offset = static_cast<std::byte *>(tensor->data) - from.memory().data();
+    tensor->data = reinterpret_cast<void *>(begin + static_cast<std::uint64_t>(offset));
+}
 
 }  // namespace
 
@@ -65,13 +72,42 @@ void GpuProblem::fill(const GpuProblemOptions &options) {
     for (const flashwright_tensor *tensor : {&args_.q, &args_.k, &args_.v}) fill_with_g(*tensor, seed++);
     if (args_.score.bias != nullptr) fill_with_g(bias_, seed);
     if (args_.score.mask != nullptr) {
-        auto *seen = static_cast<std::uint8_t *>(mask_.data);
-        for (std::size_t n = 0; n < element_count(mask_); ++n) seen[n] = n * 7 % 31 % kHiddenOneIn != 0 ? 1 : 0;
+        auto *unmasked = static_cast<std::uint8_t *>(mask_.data);
+        for (std::size_t n = 0; n < element_count(mask_); ++n) unmasked[n] = n * 7 % 31 % kMaskedOneIn != 0 ? 1 : 0;
     }
     for (const flashwright_tensor *tensor : {&args_.k, &args_.v}) {
-        if (options.unseen > 0)
-            fill_rows(*tensor, shape_.seqlen_k - options.unseen, std::numeric_limits<double>::infinity());
+        if (options.masked_keys > 0)
+            fill_rows(*tensor, shape_.seqlen_k - options.masked_keys, std::numeric_limits<double>::infinity());
     }
+}
+
+OnDevice::OnDevice(const CudaSession &session, GpuProblem &problem, std::mt19937 *placements)
+    : session_(session), problem_(problem), args_(problem.args()) {
+    const std::uint64_t inputs = place(problem.inputs(), placements);
+    outputs_ = place(problem.outputs(), placements);
+    for (flashwright_tensor *tensor : {&args_.q, &args_.k, &args_.v}) move(tensor, problem.inputs(), inputs);
+    for (flashwright_tensor *tensor : {&args_.out, &args_.softmax_lse}) move(tensor, problem.outputs(), outputs_);
+    if (args_.score.bias != nullptr) args_.score.bias = moved(*args_.score.bias, &bias_, inputs);
+    if (args_.score.mask != nullptr) args_.score.mask = moved(*args_.score.mask, &mask_, inputs);
+}
+
+void OnDevice::fetch_outputs() const {
+    auto &memory = problem_.outputs().memory();
+    session_.fetch(memory.data(), outputs_, memory.size());
+}
+
+std::uint64_t OnDevice::place(GuardedTensors &tensors, std::mt19937 *placements) const {
+    const std::size_t shift = placements != nullptr ? (*placements)() % kSteps * kStep : 0;
+    const std::uint64_t begin = session_.allocate(shift + tensors.memory().size()) + shift;
+    session_.send(begin, tensors.memory().data(), tensors.memory().size());
+    return begin;
+}
+
+const flashwright_tensor *OnDevice::moved(const flashwright_tensor &tensor, flashwright_tensor *to,
+                                          std::uint64_t inputs) const {
+    *to = tensor;
+    move(to, problem_.inputs(), inputs);
+    return to;
 }
 
 }  // namespace flashwright

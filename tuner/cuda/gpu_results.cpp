@@ -1,168 +1,218 @@
 #include "gpu_results.h"
 
 #include "flashwright/flashwright.h"
-#include "gpu_evidence.h"
+#include "kernels/gpu_forward_space.h"
 #include "support/text.h"
-#include "tuner/records/results_file.h"
-
-#include <cmath>
 
 namespace flashwright {
 namespace {
 
 using nlohmann::ordered_json;
 
-constexpr const char *kFormat = "1.0.0";
+const KernelId kForward = {"forward", "f32", ""};  // the GPU kernels that are tuned
 
-const char *invalidity(const GpuTrial &trial) {
-    if (trial.verdict != Verdict::ok) return "compile";
-    return trial.spills ? "constraints" : "correct";
+Configuration configuration_of(const GpuTiles &tiles) {
+    Configuration configuration;
+    for (const GpuTileParameter &parameter : gpu_tile_parameters())
+        configuration[parameter.name] = tiles.*parameter.member;
+    return configuration;
 }
 
-ordered_json times_json(double seconds) {
-    return {{"compilation_time", 1e3 * seconds},
-            {"compilation", 1e3 * seconds},
-            {"benchmark", 0},
-            {"framework", 0},
-            {"search_algorithm", 0},
-            {"validation", 0},
-            {"runtimes", ordered_json::array()}};
+const char *invalidity_of(const GpuAnalysis &analysis) {
+    if (analysis.verdict != Verdict::ok) return "compile";
+    return analysis.spills ? "constraints" : "correct";
 }
 
-ordered_json result_json(const TunedGpuKernel &kernel, const TriedGpuTiles &tried, bool is_default,
-                         const std::string &architecture) {
-    ordered_json result = {{"configuration", gpu_tiles_json(tried.tiles)},
-                           {"objectives", {"ratio"}},
-                           {"times", times_json(tried.trial.seconds)},
-                           {"invalidity", invalidity(tried.trial)},
-                           {"correctness", 0},
-                           {"measurements", ordered_json::array()},
-                           {"x_op", "forward"},
-                           {"x_dtype", "f32"},
-                           {"x_kernel", kernel.kernel.name},
-                           {"x_basis", kPredicted},
-                           {"x_arch", architecture},
-                           {"x_verdict", tried.trial.outcome()}};
-    if (!tried.trial.detail.empty()) result["x_detail"] = tried.trial.detail;
-    if (is_default) result["x_default"] = true;
+TuningResult predicted_result(const TunedGpuKernel &kernel, const AnalyzedGpuTiles &tried,
+                              const std::string &architecture) {
+    TuningResult result;
+    result.configuration = configuration_of(tried.tiles);
+    result.compile_milliseconds = 1e3 * tried.analysis.seconds;
+    result.invalidity = invalidity_of(tried.analysis);
+    result.op = kForward.op;
+    result.dtype = kForward.dtype;
+    result.verdict = tried.analysis.outcome();
+    result.kernel = kernel.kernel.name;
+    result.basis = kPredicted;
+    result.architecture = architecture;
+    result.detail = tried.analysis.detail;
+    result.baseline = &tried == &kernel.tried[0];
     return result;
 }
 
-void add_results(ordered_json &results, const TunedGpuKernel &kernel, const TriedGpuTiles &tried, bool is_default) {
-    if (tried.trial.verdict != Verdict::ok) {
-        results.push_back(result_json(kernel, tried, is_default, tried.trial.failed_on));
-        return;
-    }
-    for (std::size_t a = 0; a < tried.trial.predictions.size(); ++a) {
-        const GpuPrediction &prediction = tried.trial.predictions[a];
-        ordered_json result = result_json(kernel, tried, is_default, prediction.architecture);
-        result["measurements"] = gpu_measurements(prediction);
-        if (!tried.ratios.empty())
-            result["measurements"].push_back({{"name", "ratio"}, {"value", shortened(tried.ratios[a])}, {"unit", ""}});
-        results.push_back(result);
-    }
-}
-
-// As the journal of a CPU kernel has it.
-nlohmann::json entry_of(const TunedGpuKernel &kernel, const MeasuredGpuTiles &candidate, const CudaDevice &device) {
-    nlohmann::json entry = {{"trial", gpu_tiles_json(candidate.tiles)},
-                            {"op", "forward"},
-                            {"dtype", "f32"},
-                            {"kernel", kernel.kernel.name},
-                            {"basis", kMeasured},
-                            {"device", device.name},
-                            {"verdict", verdict_name(candidate.check.verdict)},
-                            {"compile_seconds", candidate.compile_seconds},
-                            {"check_seconds", candidate.check.seconds},
-                            {"compiling", candidate.compiling},
-                            {"default", &candidate == &kernel.measured->candidates[0]}};
-    if (candidate.check.seconds > 0)
-        entry["error"] = std::isfinite(candidate.check.error) ? nlohmann::json(candidate.check.error) : "infinite";
-    if (!candidate.check.detail.empty()) entry["detail"] = candidate.check.detail;
-    return entry;
-}
-
-// Nothing of what was not run. What has another's code has its ratios.
-void add_measured(ordered_json &results, const TunedGpuKernel &kernel, const CudaDevice &device) {
-    const std::vector<MeasuredGpuTiles> &all = kernel.measured->candidates;
-    for (const MeasuredGpuTiles &candidate : all) {
-        const MeasuredGpuTiles &timed = candidate.duplicate_of ? all[*candidate.duplicate_of] : candidate;
-        nlohmann::json entry = entry_of(kernel, candidate, device);
-        if (candidate.duplicate_of) entry["duplicate_of"] = gpu_tiles_json(timed.tiles);
-        const bool failed = candidate.check.verdict != Verdict::ok;
-        if (failed && candidate.check.verdict != Verdict::interrupted)
-            results.push_back(t4_result(entry, "", nlohmann::json::object()));
-        for (std::size_t s = 0; s < timed.ratios.size() && !failed; ++s) {
-            nlohmann::json timing = {{"ratio", timed.ratios[s]}};
-            if (!candidate.duplicate_of) timing["seconds"] = timed.seconds[s];
-            results.push_back(t4_result(entry, to_string(kernel.measured->shapes[s]), timing));
-        }
-    }
-}
-
-ordered_json duel_json(const TunedGpuKernel &kernel) {
-    const GpuMeasurement &measured = *kernel.measured;
-    ordered_json contestants = ordered_json::array();
-    for (const MeasuredGpuTiles &candidate : measured.candidates) {
-        if (!candidate.duelled) continue;
-        contestants.push_back({{"configuration", gpu_tiles_json(candidate.tiles)},
-                               {"ratio", candidate.verdict.ratio},
-                               {"interval", {candidate.verdict.interval.low, candidate.verdict.interval.high}},
-                               {"p", candidate.verdict.p},
-                               {"win", candidate.verdict.win}});
-    }
-    const std::size_t winner = measured.win() ? measured.best : 0;
-    std::string shapes;
-    for (const ShapeSpec &shape : measured.shapes) shapes += (shapes.empty() ? "" : " ") + to_string(shape);
-    return {{"op", "forward"},
-            {"dtype", "f32"},
-            {"kernel", kernel.kernel.name},
-            {"duel", shapes},
-            {"noise_floor", measured.noise_floor},
-            {"pairs", measured.candidates[measured.best].verdict.pairs},
-            {"contestants", contestants},
-            {"verdict", measured.win() ? "win" : "tie"},
-            {"winner", gpu_tiles_json(measured.candidates[winner].tiles)}};
-}
-
-}  // namespace
-
-nlohmann::ordered_json gpu_measurements(const GpuPrediction &prediction) {
-    ordered_json measurements = ordered_json::array();
-    const auto add = [&](const char *name, const ordered_json &value, const char *unit) {
-        measurements.push_back({{"name", name}, {"value", value}, {"unit", unit}});
-    };
-    add("registers", prediction.report.registers, "");
-    add("spilled", prediction.report.spilled, "bytes");
-    add("shared_memory", prediction.shared_bytes, "bytes");
+std::vector<Measurement> measurements_of(const GpuPrediction &prediction) {
+    std::vector<Measurement> measurements = {{"registers", double(prediction.report.registers), ""},
+                                             {"spilled", double(prediction.report.spilled), "bytes"},
+                                             {"shared_memory", static_cast<double>(prediction.shared_bytes), "bytes"}};
     if (prediction.share > 0) {
-        add("occupancy", shortened(prediction.occupancy), "");
-        add("ffma_share", shortened(prediction.share), "");
-        add("predicted_cycles", shortened(prediction.cycles), "cycles a multiply-add");
+        measurements.push_back({"occupancy", rounded(prediction.occupancy), ""});
+        measurements.push_back({"ffma_share", rounded(prediction.share), ""});
+        measurements.push_back({"predicted_cycles", rounded(prediction.cycles), "cycles per multiply-add"});
     }
     return measurements;
 }
 
-nlohmann::ordered_json gpu_t4_results(const GpuTuneOutcome &outcome, const GpuGenerator &generator) {
-    ordered_json results = ordered_json::array(), duels = ordered_json::array();
-    for (const TunedGpuKernel &kernel : outcome.kernels) {
-        for (std::size_t i = 0; i < kernel.tried.size(); ++i) add_results(results, kernel, kernel.tried[i], i == 0);
-        if (!kernel.measured) continue;
-        add_measured(results, kernel, *outcome.device);
-        if (kernel.measured->compared) duels.push_back(duel_json(kernel));
+void add_predicted(std::vector<TuningResult> &results, const TunedGpuKernel &kernel, const AnalyzedGpuTiles &tried) {
+    if (tried.analysis.verdict != Verdict::ok) {
+        results.push_back(predicted_result(kernel, tried, tried.analysis.failed_on));
+        return;
     }
-    ordered_json machine = {{"device", "none"}, {"model", kGpuModel}};
-    if (outcome.device) machine["device"] = device_json(*outcome.device);
-    return {{"schema_version", kFormat},
-            {"metadata",
-             {{"timeunit", "milliseconds"},
-              {"x_machine", machine},
-              {"x_toolchain",
-               {{"flashwright", flashwright_version()},
-                {"halide", generator.halide_version},
-                {"generator_hash", generator.hash}}},
-              {"x_duels", duels}}},
-            {"results", results}};
+    for (std::size_t a = 0; a < tried.analysis.predictions.size(); ++a) {
+        const GpuPrediction &prediction = tried.analysis.predictions[a];
+        TuningResult result = predicted_result(kernel, tried, prediction.architecture);
+        result.measurements = measurements_of(prediction);
+        if (!tried.ratios.empty()) result.measurements.push_back({"ratio", rounded(tried.ratios[a]), ""});
+        results.push_back(result);
+    }
+}
+
+CandidateEntry entry_of(const TunedGpuKernel &kernel, const MeasuredGpuTiles &candidate) {
+    CandidateEntry entry;
+    entry.kernel = kForward;
+    entry.configuration = configuration_of(candidate.tiles);
+    entry.baseline = &candidate == &kernel.measured->candidates[0];
+    entry.verdict = candidate.check.verdict;
+    entry.compiling = candidate.compiling;
+    entry.detail = candidate.check.detail;
+    entry.compile_seconds = candidate.compile_seconds;
+    entry.check_seconds = candidate.check.seconds;
+    if (candidate.check.seconds > 0) entry.error = candidate.check.error;
+    if (candidate.duplicate_of)
+        entry.duplicate_of = configuration_of(kernel.measured->candidates[*candidate.duplicate_of].tiles);
+    return entry;
+}
+
+// A candidate that was not run has no result. A duplicate has the ratios of the candidate with the same code.
+void add_measured(std::vector<TuningResult> &results, const TunedGpuKernel &kernel, const CudaDevice &device) {
+    const std::vector<MeasuredGpuTiles> &all = kernel.measured->candidates;
+    for (const MeasuredGpuTiles &candidate : all) {
+        const MeasuredGpuTiles &timed = candidate.duplicate_of ? all[*candidate.duplicate_of] : candidate;
+        const CandidateEntry entry = entry_of(kernel, candidate);
+        const auto add = [&](const std::string &shape, const ShapeTiming *timing) {
+            TuningResult result = result_of(entry, shape, timing);
+            result.kernel = kernel.kernel.name;
+            result.basis = kMeasured;
+            result.device = device.name;
+            results.push_back(result);
+        };
+        if (entry.verdict != Verdict::ok) {
+            if (entry.verdict != Verdict::interrupted) add("", nullptr);
+            continue;
+        }
+        for (std::size_t s = 0; s < timed.ratios.size(); ++s) {
+            ShapeTiming timing = {timed.ratios[s], {}};
+            if (!candidate.duplicate_of) timing.seconds = timed.seconds[s];
+            add(to_string(kernel.measured->shapes[s]), &timing);
+        }
+    }
+}
+
+ComparisonEntry comparison_of(const TunedGpuKernel &kernel) {
+    const GpuMeasurement &measured = *kernel.measured;
+    ComparisonEntry entry;
+    entry.kernel = kForward;
+    entry.gpu_kernel = kernel.kernel.name;
+    for (const ShapeSpec &shape : measured.shapes) entry.shape += (entry.shape.empty() ? "" : " ") + to_string(shape);
+    entry.noise_floor = measured.noise_floor;
+    entry.pairs = measured.candidates[measured.best].verdict.pairs;
+    entry.win = measured.win();
+    entry.winner = configuration_of(measured.candidates[measured.win() ? measured.best : 0].tiles);
+    for (const MeasuredGpuTiles &candidate : measured.candidates) {
+        if (candidate.compared) entry.candidates.push_back({configuration_of(candidate.tiles), candidate.verdict});
+    }
+    return entry;
+}
+
+}  // namespace
+
+void to_json(nlohmann::ordered_json &json, const CudaDevice &device) {
+    json = {{"name", device.name},
+            {"compute_capability", device.compute_capability},
+            {"driver", device.driver},
+            {"multiprocessors", device.multiprocessors},
+            {"clock_mhz", device.clock_mhz}};
+}
+
+void to_json(nlohmann::ordered_json &json, const GpuEvidence &evidence) {
+    json = {{"basis", evidence.basis}, {"verdict", evidence.win ? "win" : "tie"}};
+    if (!evidence.device) {
+        json["model"] = kGpuModel;
+        json["architectures"] = evidence.architectures;
+        json["ratio"] = shortened(evidence.ratio);
+        return;
+    }
+    json["device"] = *evidence.device;
+    json["shapes"] = evidence.shapes;
+    json["ratio"] = shortened(evidence.ratio);
+    json["interval"] = {shortened(evidence.interval.low), shortened(evidence.interval.high)};
+    json["pairs"] = evidence.pairs;
+    json["noise_floor"] = shortened(evidence.noise_floor);
+}
+
+void from_json(const nlohmann::ordered_json &json, CudaDevice &device) {
+    device = {};
+    device.name = json.value("name", "");
+    device.compute_capability = json.value("compute_capability", "");
+    device.driver = json.value("driver", "");
+    device.multiprocessors = json.value("multiprocessors", 0);
+    device.clock_mhz = json.value("clock_mhz", 0);
+}
+
+void from_json(const nlohmann::ordered_json &json, GpuEvidence &evidence) {
+    evidence = {};
+    evidence.basis = json.value("basis", "");
+    evidence.win = json.value("verdict", "") == "win";
+    evidence.ratio = json.value("ratio", 1.0);
+    evidence.architectures = json.value("architectures", std::vector<std::string>{});
+    if (json.contains("device")) evidence.device = json["device"].get<CudaDevice>();
+    evidence.shapes = json.value("shapes", std::vector<std::string>{});
+    if (json.contains("interval")) evidence.interval = {json["interval"].at(0), json["interval"].at(1)};
+    evidence.pairs = json.value("pairs", 0);
+    evidence.noise_floor = json.value("noise_floor", 0.0);
+}
+
+void to_json(nlohmann::ordered_json &json, const GpuPrediction &prediction) {
+    json = {{"arch", prediction.architecture},      {"registers", prediction.report.registers},
+            {"spilled", prediction.report.spilled}, {"shared_memory", prediction.shared_bytes},
+            {"occupancy", prediction.occupancy},    {"ffma_share", prediction.share},
+            {"predicted_cycles", prediction.cycles}};
+}
+
+GpuEvidence evidence_of(const TunedGpuKernel &kernel, const GpuTuneOutcome &outcome) {
+    GpuEvidence evidence;
+    evidence.win = kernel.replaces();
+    if (!kernel.measured) {
+        evidence.basis = kPredicted;
+        evidence.architectures = outcome.architectures;
+        evidence.ratio = kernel.ratio;
+        return evidence;
+    }
+    const GpuMeasurement &measured = *kernel.measured;
+    const PairedVerdict &best = measured.candidates[measured.best].verdict;
+    evidence.basis = kMeasured;
+    evidence.device = outcome.device;
+    for (const ShapeSpec &shape : measured.shapes) evidence.shapes.push_back(to_string(shape));
+    evidence.ratio = best.ratio;
+    evidence.interval = best.interval;
+    evidence.pairs = best.pairs;
+    evidence.noise_floor = measured.noise_floor;
+    return evidence;
+}
+
+TuningResults gpu_results(const GpuTuneOutcome &outcome, const GpuGenerator &generator) {
+    TuningResults all;
+    for (const TunedGpuKernel &kernel : outcome.kernels) {
+        for (const AnalyzedGpuTiles &tried : kernel.tried) add_predicted(all.results, kernel, tried);
+        if (!kernel.measured) continue;
+        add_measured(all.results, kernel, *outcome.device);
+        if (kernel.measured->compared) all.comparisons.push_back(comparison_of(kernel));
+    }
+    all.machine = {{"device", "none"}, {"model", kGpuModel}};
+    if (outcome.device) all.machine["device"] = *outcome.device;
+    all.toolchain = {{"flashwright", flashwright_version()},
+                     {"halide", generator.halide_version},
+                     {"generator_hash", generator.hash}};
+    return all;
 }
 
 }  // namespace flashwright

@@ -1,17 +1,46 @@
-// The results of tuning GPU kernels, in the T4 format.
+// The records of tuning GPU kernels: the results file, and the evidence in a configuration.
 #pragma once
 
 #include "gpu_tuning.h"
+#include "tuner/records/results.h"
 
 #include <nlohmann/json.hpp>
 
+#include <optional>
+#include <string>
+#include <vector>
+
 namespace flashwright {
 
-// One predicted result for each kernel, configuration and architecture, one measured for each on the shortlist and
-// shape; one for each candidate that failed.
-nlohmann::ordered_json gpu_t4_results(const GpuTuneOutcome &outcome, const GpuGenerator &generator);
+// The bases of a result.
+constexpr const char *kMeasured = "measured", *kPredicted = "predicted";
 
-// What is predicted of a candidate for an architecture, as measurements with names and units.
-nlohmann::ordered_json gpu_measurements(const GpuPrediction &prediction);
+// How the tiles of a kernel were chosen, as a configuration says it.
+struct GpuEvidence {
+    std::string basis;
+    bool win = false;
+    double ratio = 1;
+    // Predicted.
+    std::vector<std::string> architectures;
+    // Measured.
+    std::optional<CudaDevice> device;
+    std::vector<std::string> shapes;
+    Interval interval = {1, 1};
+    int pairs = 0;
+    double noise_floor = 0;
+};
+
+void to_json(nlohmann::ordered_json &json, const CudaDevice &device);
+void from_json(const nlohmann::ordered_json &json, CudaDevice &device);
+void to_json(nlohmann::ordered_json &json, const GpuEvidence &evidence);
+// Members that are missing keep their defaults, as evidence may be written by hand.
+void from_json(const nlohmann::ordered_json &json, GpuEvidence &evidence);
+void to_json(nlohmann::ordered_json &json, const GpuPrediction &prediction);
+
+GpuEvidence evidence_of(const TunedGpuKernel &kernel, const GpuTuneOutcome &outcome);
+
+// A predicted result for each kernel, configuration and architecture, a measured one for each configuration on the
+// shortlist and shape, and one for each candidate that failed.
+TuningResults gpu_results(const GpuTuneOutcome &outcome, const GpuGenerator &generator);
 
 }  // namespace flashwright

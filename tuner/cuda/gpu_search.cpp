@@ -4,7 +4,7 @@
 #include "measure/statistics.h"
 #include "support/clocks.h"
 #include "tuner/comparison/protocol.h"
-#include "tuner/search/strategy.h"
+#include "tuner/search/search_loop.h"
 
 #include <fmt/format.h>
 
@@ -22,130 +22,109 @@ SearchSpace space_of(const TuneOptions &options, const ConfiguredKernel &kernel)
     return SearchSpace(names, std::vector<bool>(names.size(), false), points);
 }
 
-class GpuSearch {
+class GpuSearch : public SearchedKernel {
  public:
-    GpuSearch(const TuneOptions &options, const ConfiguredKernel &kernel, const GpuTrials &trials,
-              const TuneListener &listener, const StopRequested &stop_requested, double deadline)
-        : options_(options),
-          trials_(trials),
+    GpuSearch(const TuneOptions &options, const ConfiguredKernel &kernel, const GpuAnalyzer &analyzer,
+              const TuneListener &listener, const StopRequested &stop_requested)
+        : analyzer_(analyzer),
           listener_(listener),
           stop_requested_(stop_requested),
-          deadline_(deadline),
           space_(space_of(options, kernel)),
-          history_(space_.size(), trials.architectures().size()),
-          planned_(options.candidates > 0 ? std::min(options.candidates, space_.size()) : space_.size()) {
+          history_(space_.size(), analyzer.architectures().size()) {
         result_.kernel = kernel;
         result_.space_size = space_.size();
     }
 
-    TunedGpuKernel run() {
-        step("the default");
-        try_points({space_.find(cuda_forward_space().point_of(result_.kernel.tiles))}, true);
-        if (result_.tried.empty()) return result_;
-        const GpuTrial &anchor = result_.tried[0].trial;
-        if (anchor.verdict != Verdict::ok)
-            throw std::runtime_error(
-                fmt::format("{}: nothing is known of the default: {}", result_.kernel.name, anchor.detail));
-        const auto strategy = make_strategy(options_.strategy, space_, starts(), options_.seed);
-        const double start = wall_seconds();
-        double batch_seconds = 0;  // of the last one
-        while (result_.tried.size() < planned_ && !stop_requested_()) {
-            if (wall_seconds() + batch_seconds > deadline_ || since_gain_ > options_.patience) break;
-            const std::vector<std::size_t> batch =
-                strategy->propose(history_, std::min(kBatch, planned_ - result_.tried.size()));
-            if (batch.empty()) break;
-            const double before = wall_seconds();
-            try_points(batch, false);
-            batch_seconds = wall_seconds() - before;
-            step(progress(wall_seconds() - start));
-        }
-        if (result_.tried.size() == 1 && wall_seconds() > deadline_)
-            listener_.warning(fmt::format("{}: no time was left to try a candidate (--budget)", result_.kernel.name));
-        return result_;
+    // Throws std::runtime_error if nothing is known of the baseline then.
+    void rate_baseline() {
+        step("the baseline");
+        analyze({space_.find(gpu_point_of(result_.kernel.tiles))}, true);
+        if (!result_.tried.empty() && result_.tried[0].analysis.verdict != Verdict::ok)
+            throw std::runtime_error(fmt::format("{}: the baseline cannot be analyzed: {}", result_.kernel.name,
+                                                 result_.tried[0].analysis.detail));
     }
 
- private:
-    void step(const std::string &text) const { listener_.step(result_.kernel.name + ": " + text); }
+    const TunedGpuKernel &result() const { return result_; }
+    const SearchSpace &space() const override { return space_; }
+    const SearchHistory &history() const override { return history_; }
 
-    std::vector<std::size_t> starts() const {
-        std::vector<std::size_t> starts = {space_.find(cuda_forward_space().point_of(result_.kernel.tiles))};
-        for (const GpuTiles &tiles : cuda_forward_space().starts(cuda_forward_context(result_.kernel.tiles.head_dim))) {
-            const std::size_t point = space_.find(cuda_forward_space().point_of(tiles));
+    std::vector<std::size_t> starts() const override {
+        std::vector<std::size_t> starts = {space_.find(gpu_point_of(result_.kernel.tiles))};
+        for (const GpuTiles &tiles : gpu_tile_starts(result_.kernel.tiles.head_dim)) {
+            const std::size_t point = space_.find(gpu_point_of(tiles));
             if (point < space_.size()) starts.push_back(point);
         }
         return starts;
     }
 
-    void try_points(const std::vector<std::size_t> &points, bool whole) {
+    void rate(const std::vector<std::size_t> &points) override { analyze(points, false); }
+
+    // The geometric mean over the architectures.
+    std::vector<double> best_ratios() const override { return {result_.ratio}; }
+
+    void report(const std::string &done, const std::string &left) const override {
+        std::string text =
+            fmt::format("{}, best {:.1f} % of the baseline's predicted cycles", done, 100 * result_.ratio);
+        for (const auto &[outcome, count] : result_.failures) text += fmt::format(", {} {}", count, outcome);
+        step(text + ", " + left);
+    }
+
+ private:
+    void step(const std::string &text) const { listener_.step(result_.kernel.name + ": " + text); }
+
+    void analyze(const std::vector<std::size_t> &points, bool whole) {
         std::vector<GpuTiles> tiles;
         for (const std::size_t point : points)
             tiles.push_back(cuda_forward_space().tiles_of(space_.point(point),
                                                           cuda_forward_context(result_.kernel.tiles.head_dim)));
         std::size_t done = 0;
-        const std::vector<GpuTrial> trials = trials_.run(result_.kernel, tiles, whole, stop_requested_, [&] {
+        const std::vector<GpuAnalysis> analyses = analyzer_.run(result_.kernel, tiles, whole, stop_requested_, [&] {
             listener_.detail(fmt::format("({} of {} done)", ++done, points.size()));
         });
         for (std::size_t i = 0; i < points.size(); ++i) {
-            if (trials[i].verdict != Verdict::interrupted) take(points[i], {tiles[i], trials[i], {}});
+            if (analyses[i].verdict != Verdict::interrupted) take(points[i], {tiles[i], analyses[i], {}});
         }
     }
 
-    // The best of those that do equally well is the first that was tried.
-    void take(std::size_t point, TriedGpuTiles tried) {
-        const bool anchor = result_.tried.empty();
-        const GpuTrial &trial = tried.trial;
-        ++since_gain_;
-        if (trial.valid() || (anchor && trial.verdict == Verdict::ok)) {
-            const auto &own = trial.predictions, &first = anchor ? own : result_.tried[0].trial.predictions;
+    void take(std::size_t point, AnalyzedGpuTiles tried) {
+        const bool baseline = result_.tried.empty();
+        const GpuAnalysis &analysis = tried.analysis;
+        if (analysis.valid() || (baseline && analysis.verdict == Verdict::ok)) {
+            const auto &own = analysis.predictions, &first = baseline ? own : result_.tried[0].analysis.predictions;
             for (std::size_t a = 0; a < own.size(); ++a) tried.ratios.push_back(own[a].cycles / first[a].cycles);
         }
-        if (!trial.valid()) {
-            ++result_.failures[trial.outcome()];
-            if (trial.verdict != Verdict::ok)
-                listener_.warning(fmt::format("{}: {}: {}", result_.kernel.name, space_.text(point), trial.detail));
+        if (!analysis.valid()) {
+            ++result_.failures[analysis.outcome()];
+            if (analysis.verdict != Verdict::ok)
+                listener_.warning(fmt::format("{}: {}: {}", result_.kernel.name, space_.text(point), analysis.detail));
         }
-        history_.add(point, trial.valid() ? tried.ratios : std::vector<double>{});
+        history_.add(point, analysis.valid() ? tried.ratios : std::vector<double>{});
         result_.tried.push_back(std::move(tried));
-        if (!anchor && result_.tried.back().trial.valid()) note(result_.tried.size() - 1);
+        if (!baseline && result_.tried.back().analysis.valid()) note_valid(result_.tried.size() - 1);
     }
 
-    // A valid candidate; one replaces a default that spills whatever is predicted of it.
-    void note(std::size_t at) {
+    // Of equal candidates the first is the best. A valid candidate replaces a baseline that spills, whatever its ratio.
+    void note_valid(std::size_t at) {
         const double ratio = result_.tried[at].ratio();
-        const bool default_spills = result_.tried[0].trial.spills;
+        const bool baseline_spills = result_.tried[0].analysis.spills;
         result_.compared = true;
-        if (ratio >= result_.ratio && !(default_spills && result_.best == 0)) return;
-        if (ratio < kBetter * result_.ratio) since_gain_ = 0;
+        if (ratio >= result_.ratio && !(baseline_spills && result_.best == 0)) return;
         result_.best = at;
         result_.ratio = ratio;
-        result_.win = default_spills || ratio <= 1 - kLeastGain;
+        result_.win = baseline_spills || ratio <= 1 - kLeastGain;
     }
 
-    std::string progress(double seconds) const {
-        std::string text = fmt::format("{} of {} candidates, best {:.1f} % of the default's predicted cycles",
-                                       result_.tried.size(), planned_, 100 * result_.ratio);
-        for (const auto &[outcome, count] : result_.failures) text += fmt::format(", {} {}", count, outcome);
-        const double each = seconds / static_cast<double>(std::max<std::size_t>(1, result_.tried.size() - 1));
-        const double work = each * static_cast<double>(planned_ - result_.tried.size());
-        const int left = static_cast<int>(std::max(0.0, std::min(work, deadline_ - wall_seconds())));
-        return text + fmt::format(", about {}:{:02} left", left / 60, left % 60);
-    }
-
-    const TuneOptions &options_;
-    const GpuTrials &trials_;
+    const GpuAnalyzer &analyzer_;
     const TuneListener &listener_;
     const StopRequested &stop_requested_;
-    double deadline_;
     SearchSpace space_;
     SearchHistory history_;
-    std::size_t planned_;
-    std::size_t since_gain_ = 0;
     TunedGpuKernel result_;
 };
 
 }  // namespace
 
-double TriedGpuTiles::ratio() const { return ratios.empty() ? 1 : geometric_mean(ratios); }
+double AnalyzedGpuTiles::ratio() const { return ratios.empty() ? 1 : geometric_mean(ratios); }
 
 std::vector<GpuTiles> gpu_choices(const TuneOptions &options, const ConfiguredKernel &kernel) {
     const auto allowed = [&](const GpuTiles &tiles) {
@@ -165,9 +144,15 @@ std::vector<GpuTiles> gpu_choices(const TuneOptions &options, const ConfiguredKe
     return choices;
 }
 
-TunedGpuKernel search_gpu_tiles(const TuneOptions &options, const ConfiguredKernel &kernel, const GpuTrials &trials,
+TunedGpuKernel search_gpu_tiles(const TuneOptions &options, const ConfiguredKernel &kernel, const GpuAnalyzer &analyzer,
                                 const TuneListener &listener, const StopRequested &stop_requested, double deadline) {
-    return GpuSearch(options, kernel, trials, listener, stop_requested, deadline).run();
+    GpuSearch searched(options, kernel, analyzer, listener, stop_requested);
+    searched.rate_baseline();
+    if (searched.result().tried.empty()) return searched.result();
+    search(searched, options, deadline, stop_requested);
+    if (searched.result().tried.size() == 1 && wall_seconds() > deadline)
+        listener.warning(fmt::format("{}: no time was left to try a candidate (--budget)", kernel.name));
+    return searched.result();
 }
 
 }  // namespace flashwright

@@ -4,7 +4,6 @@
 #include "gpu_candidate.h"
 #include "gpu_problem.h"
 #include "kernels/dtype_dispatch.h"
-#include "on_device.h"
 #include "reference/attention_error.h"
 
 #include <algorithm>
@@ -14,11 +13,11 @@
 namespace flashwright {
 namespace {
 
-// The driver compiles a kernel's PTX when it is first called, which takes it seconds.
-constexpr double kAnchorSilence = 180, kLeastSilence = 60;
-constexpr std::int64_t kLongest = 1024;  // rows of a given shape whose results are looked at
+// Seconds. The driver compiles a kernel's PTX at its first call.
+constexpr double kBaselineSilence = 180, kMinSilence = 60;
+constexpr std::int64_t kLongest = 1024;  // rows and keys of a given shape, when results are checked
 
-// To be solved, with the reference.
+// A problem and its reference result.
 struct GpuCheck {
     GpuCheck(const ConfiguredKernel &kernel, const ShapeSpec &shape, const GpuProblemOptions &options)
         : problem(kernel, shape, options), reference(reference_attention(problem.args())) {}
@@ -27,9 +26,9 @@ struct GpuCheck {
     ReferenceAttention reference;
 };
 
-// Rows, keys and channels that fill no tile; one row; more keys than rows, and the reverse; a window, lengths and
-// values that nobody sees.
-std::vector<std::unique_ptr<GpuCheck>> awkward_checks(const ConfiguredKernel &kernel) {
+// Rows, keys and channels that fill no tile; one row; more keys than rows, and the reverse; a window, key lengths, and
+// infinities in masked keys.
+std::vector<std::unique_ptr<GpuCheck>> edge_case_checks(const ConfiguredKernel &kernel) {
     const std::int64_t d = kernel.tiles.head_dim;
     std::vector<std::pair<ShapeSpec, GpuProblemOptions>> problems = {
         {{1, 2, 1, 67, 61, d - 3, d - 5, false}, {}},
@@ -44,10 +43,10 @@ std::vector<std::unique_ptr<GpuCheck>> awkward_checks(const ConfiguredKernel &ke
     return checks;
 }
 
-class GpuSubject : public TrialSubject {
+class GpuTarget : public MeasurementTarget {
  public:
-    GpuSubject(const ConfiguredKernel &kernel, const std::vector<ShapeSpec> &shapes)
-        : kernel_(kernel), shapes_(shapes), checks_(awkward_checks(kernel)) {
+    GpuTarget(const ConfiguredKernel &kernel, const std::vector<ShapeSpec> &shapes)
+        : kernel_(kernel), shapes_(shapes), checks_(edge_case_checks(kernel)) {
         for (ShapeSpec shape : shapes) {
             shape.batch = shape.num_heads = shape.num_heads_kv = 1;
             shape.seqlen_q = std::min(shape.seqlen_q, kLongest);
@@ -68,32 +67,32 @@ class GpuSubject : public TrialSubject {
         return names;
     }
 
-    double anchor_silence() const override { return kAnchorSilence; }
-    double least_silence() const override { return kLeastSilence; }
-    // The driver takes more address space than any machine has memory.
+    double baseline_silence() const override { return kBaselineSilence; }
+    double min_silence() const override { return kMinSilence; }
+    // No limit: the driver reserves more address space than a machine has memory.
     std::uint64_t memory_bytes() const override { return 0; }
-    std::unique_ptr<TrialStage> make_stage(std::uint32_t placement) const override;
+    std::unique_ptr<MeasurementWorker> make_worker(std::uint32_t placement) const override;
 
  private:
-    friend class GpuStage;
+    friend class GpuWorker;
     ConfiguredKernel kernel_;
     std::vector<ShapeSpec> shapes_;
     std::vector<std::unique_ptr<GpuCheck>> checks_;
 };
 
-class GpuStage : public TrialStage {
+class GpuWorker : public MeasurementWorker {
  public:
-    GpuStage(const GpuSubject &subject, std::uint32_t placement)
-        : subject_(subject), placements_(placement), timed_(subject.shapes_.size()) {}
+    GpuWorker(const GpuTarget &target, std::uint32_t placement)
+        : target_(target), placements_(placement), timed_(target.shapes_.size()) {}
 
-    std::size_t load(const Contestant &contestant) override {
-        candidates_.push_back(std::make_unique<GpuCandidate>(contestant.shared_object, subject_.kernel_,
-                                                             std::get<GpuTiles>(contestant.tiles)));
+    std::size_t load(const Candidate &candidate) override {
+        candidates_.push_back(std::make_unique<GpuCandidate>(candidate.shared_object, target_.kernel_,
+                                                             std::get<GpuTiles>(candidate.tiles)));
         return candidates_.size() - 1;
     }
 
     double error_of(std::size_t candidate, std::size_t problem) override {
-        GpuCheck &check = *subject_.checks_[problem];
+        GpuCheck &check = *target_.checks_[problem];
         check.problem.outputs().poison();
         const OnDevice device(session_, check.problem, nullptr);
         candidates_[candidate]->forward(device.args(), session_);
@@ -104,7 +103,7 @@ class GpuStage : public TrialStage {
         return std::max(error.out, error.softmax_lse) / forward_tolerance(args.out.dtype);
     }
 
-    // After one call more, which keeps the device busy while the host enqueues the others.
+    // One more call goes first, which keeps the device busy while the host enqueues the others.
     double seconds_of(std::size_t candidate, std::size_t shape, int calls) override {
         if (!timed_[shape]) timed_[shape] = std::make_unique<Timed>(*this, shape);
         const flashwright_forward_args &args = timed_[shape]->on_device.args();
@@ -117,28 +116,29 @@ class GpuStage : public TrialStage {
 
  private:
     struct Timed {
-        Timed(GpuStage &stage, std::size_t shape)
-            : problem(stage.subject_.kernel_, stage.subject_.shapes_[shape]),
-              on_device(stage.session_, problem, &stage.placements_) {}
+        Timed(GpuWorker &worker, std::size_t shape)
+            : problem(worker.target_.kernel_, worker.target_.shapes_[shape]),
+              on_device(worker.session_, problem, &worker.placements_) {}
         GpuProblem problem;
         OnDevice on_device;
     };
 
-    const GpuSubject &subject_;
+    const GpuTarget &target_;
     CudaSession session_;
     std::mt19937 placements_;
     std::vector<std::unique_ptr<GpuCandidate>> candidates_;
     std::vector<std::unique_ptr<Timed>> timed_;
 };
 
-std::unique_ptr<TrialStage> GpuSubject::make_stage(std::uint32_t placement) const {
-    return std::make_unique<GpuStage>(*this, placement);
+std::unique_ptr<MeasurementWorker> GpuTarget::make_worker(std::uint32_t placement) const {
+    return std::make_unique<GpuWorker>(*this, placement);
 }
 
 }  // namespace
 
-std::unique_ptr<TrialSubject> make_gpu_subject(const ConfiguredKernel &kernel, const std::vector<ShapeSpec> &shapes) {
-    return std::make_unique<GpuSubject>(kernel, shapes);
+std::unique_ptr<MeasurementTarget> make_gpu_target(const ConfiguredKernel &kernel,
+                                                   const std::vector<ShapeSpec> &shapes) {
+    return std::make_unique<GpuTarget>(kernel, shapes);
 }
 
 }  // namespace flashwright

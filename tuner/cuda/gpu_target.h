@@ -1,4 +1,4 @@
-// Trials of CUDA kernels: on tensors in the memory of a device, by its events.
+// CUDA kernels as a measurement target: tensors in device memory, times by events.
 #pragma once
 
 #include "gpu_configuration.h"
@@ -10,6 +10,7 @@
 
 namespace flashwright {
 
-std::unique_ptr<TrialSubject> make_gpu_subject(const ConfiguredKernel &kernel, const std::vector<ShapeSpec> &shapes);
+std::unique_ptr<MeasurementTarget> make_gpu_target(const ConfiguredKernel &kernel,
+                                                   const std::vector<ShapeSpec> &shapes);
 
 }  // namespace flashwright

@@ -1,12 +1,9 @@
 #include "gpu_tuning.h"
 
-#include "find_device.h"
-#include "gpu_evidence.h"
+#include "gpu_measurement_plan.h"
 #include "gpu_results.h"
 #include "gpu_search.h"
-#include "gpu_shapes.h"
-#include "gpu_shortlist.h"
-#include "kernels/gpu_tile_spaces.h"
+#include "kernels/gpu_forward_space.h"
 #include "measure/hardware.h"
 #include "support/clocks.h"
 #include "support/file.h"
@@ -33,7 +30,7 @@ void check_only(const TuneOptions &options) {
     }
 }
 
-// The kernels of the head dimensions that are asked for.
+// The kernels of the selected head dimensions.
 std::vector<ConfiguredKernel> chosen_kernels(const TuneOptions &options, const GpuGenerator &generator) {
     std::vector<ConfiguredKernel> kernels = forward_gpu_kernels(generator.configuration);
     std::set<int> head_dims;
@@ -56,7 +53,7 @@ std::vector<ConfiguredKernel> chosen_kernels(const TuneOptions &options, const G
     for (const ConfiguredKernel &kernel : kernels) {
         if (gpu_choices(options, kernel).size() == 1)
             throw std::invalid_argument(
-                fmt::format("only: expected values of some choice of tiles of {} besides the default", kernel.name));
+                fmt::format("only: expected values that allow a candidate of {} besides the baseline", kernel.name));
     }
     return kernels;
 }
@@ -72,14 +69,14 @@ void find_device(GpuTuneOutcome &outcome, const TuneOptions &options, const Tune
     if (search.failed) listener.warning(fmt::format("{}; nothing is measured", search.reason));
 }
 
-// Those that have something to be measured on.
+// Removes kernels that would be chosen for none of the given shapes.
 void keep_kernels_with_shapes(std::vector<ConfiguredKernel> &kernels, const std::vector<ConfiguredKernel> &all,
                               const std::vector<ShapeSpec> &given) {
     for (const ShapeSpec &shape : given) {
         const auto taken = [&](const ConfiguredKernel &kernel) { return !shapes_of(kernel, all, {shape}).empty(); };
         if (std::none_of(kernels.begin(), kernels.end(), taken))
             throw std::invalid_argument(
-                fmt::format("shape: expected one that a kernel to be tuned takes, got {}", to_string(shape)));
+                fmt::format("shape: expected one that a tuned kernel takes, got {}", to_string(shape)));
     }
     kernels.erase(std::remove_if(kernels.begin(), kernels.end(),
                                  [&](const ConfiguredKernel &kernel) { return shapes_of(kernel, all, given).empty(); }),
@@ -88,24 +85,25 @@ void keep_kernels_with_shapes(std::vector<ConfiguredKernel> &kernels, const std:
 
 int jobs_of(const TuneOptions &options) { return options.jobs > 0 ? options.jobs : hardware().cores; }
 
-// Predicts, if the programs for it are there; a device can do without.
-std::optional<GpuTrials> make_trials(GpuTuneOutcome &outcome, const TuneOptions &options, const GpuGenerator &generator,
-                                     const TuneListener &listener) {
-    std::optional<GpuTrials> trials;
+// None if the CUDA tools are missing, which is an error without a device.
+std::optional<GpuAnalyzer> make_analyzer(GpuTuneOutcome &outcome, const TuneOptions &options,
+                                         const GpuGenerator &generator, const TuneListener &listener) {
+    std::optional<GpuAnalyzer> analyzer;
     try {
-        trials.emplace(generator, find_cuda_tools(), jobs_of(options),
-                       ChildLimits{options.compile_seconds, kBuildMemory});
+        analyzer.emplace(generator, find_cuda_tools(), jobs_of(options),
+                         ChildLimits{options.compile_seconds, kBuildMemory});
     } catch (const std::runtime_error &error) {
         if (!outcome.device) throw;
-        listener.warning(fmt::format("{}; nothing is predicted: a few tiles are measured", error.what()));
+        listener.warning(
+            fmt::format("{}; without predictions, only the starting points of the search are measured", error.what()));
         return std::nullopt;
     }
-    for (const GpuArchitecture &architecture : trials->architectures())
+    for (const GpuArchitecture &architecture : analyzer->architectures())
         outcome.architectures.emplace_back(architecture.name);
-    return trials;
+    return analyzer;
 }
 
-// What is measured where nothing can be predicted: where a search would start.
+// Without predictions the starting points of the search are measured.
 TunedGpuKernel without_prediction(const TuneOptions &options, const ConfiguredKernel &kernel) {
     TunedGpuKernel tuned;
     tuned.kernel = kernel;
@@ -124,10 +122,10 @@ TunedGpuKernel without_prediction(const TuneOptions &options, const ConfiguredKe
 bool was_measured(const nlohmann::ordered_json &configuration, const std::string &kernel) {
     const auto evidence = configuration.find("evidence");
     return evidence != configuration.end() && evidence->contains(kernel) &&
-           (*evidence)[kernel].value("basis", "") == kMeasured;
+           (*evidence)[kernel].get<GpuEvidence>().basis == kMeasured;
 }
 
-// One run: the kernels, one after the other.
+// Tunes the kernels one after the other.
 class GpuTuner {
  public:
     GpuTuner(GpuTuneOutcome &outcome, const TuneOptions &options, const GpuGenerator &generator,
@@ -136,7 +134,7 @@ class GpuTuner {
           options_(options),
           target_(generator.target),
           configuration_(generator.configuration),
-          trials_(make_trials(outcome, options, generator, listener)),
+          analyzer_(make_analyzer(outcome, options, generator, listener)),
           listener_(listener),
           stop_requested_(stop_requested),
           all_(forward_gpu_kernels(generator.configuration)),
@@ -144,7 +142,7 @@ class GpuTuner {
                    options.build_cache.empty() ? default_build_cache() : options.build_cache, jobs_of(options),
                    {options.compile_seconds, kBuildMemory}) {}
 
-    // What is known so far stays, whatever becomes of one kernel.
+    // An error in one kernel leaves the others untouched.
     void tune(const std::vector<ConfiguredKernel> &kernels) {
         for (std::size_t i = 0; i < kernels.size() && !stop_requested_(); ++i) {
             const double left = std::max(0.0, options_.budget_seconds - search_seconds_);
@@ -163,22 +161,22 @@ class GpuTuner {
     }
 
     void tune(const ConfiguredKernel &kernel, double seconds) {
-        outcome_.kernels.push_back(trials_ ? search(kernel, seconds) : without_prediction(options_, kernel));
+        outcome_.kernels.push_back(analyzer_ ? search(kernel, seconds) : without_prediction(options_, kernel));
         TunedGpuKernel &tuned = outcome_.kernels.back();
         tuned.for_device = outcome_.device.has_value();
-        tuned.default_measured = was_measured(configuration_, kernel.name);
+        tuned.baseline_measured = was_measured(configuration_, kernel.name);
         if (tuned.for_device) {
             measure(tuned);
-        } else if (tuned.win && tuned.default_measured) {
+        } else if (tuned.win && tuned.baseline_measured) {
             listener_.warning(
-                fmt::format("{}: its tiles were chosen on a device; no prediction replaces them", kernel.name));
+                fmt::format("{}: its tiles were chosen on a device, so no prediction replaces them", kernel.name));
         }
     }
 
     TunedGpuKernel search(const ConfiguredKernel &kernel, double seconds) {
         const double start = wall_seconds();
         TunedGpuKernel tuned =
-            search_gpu_tiles(options_, kernel, *trials_, listener_, stop_requested_, start + seconds);
+            search_gpu_tiles(options_, kernel, *analyzer_, listener_, stop_requested_, start + seconds);
         search_seconds_ += wall_seconds() - start;
         return tuned;
     }
@@ -196,7 +194,7 @@ class GpuTuner {
     const TuneOptions &options_;
     std::string target_;
     const nlohmann::ordered_json &configuration_;
-    std::optional<GpuTrials> trials_;
+    std::optional<GpuAnalyzer> analyzer_;
     const TuneListener &listener_;
     const StopRequested &stop_requested_;
     std::vector<ConfiguredKernel> all_;
@@ -204,13 +202,13 @@ class GpuTuner {
     double search_seconds_ = 0;  // of the kernels so far
 };
 
-// What was measured is not forgotten for a prediction.
+// A prediction does not replace the evidence of a measurement.
 void note_evidence(nlohmann::ordered_json &evidence, const TunedGpuKernel &kernel, const GpuTuneOutcome &outcome) {
-    if (kernel.measured || !kernel.default_measured) evidence[kernel.kernel.name] = gpu_evidence(kernel, outcome);
+    if (kernel.measured || !kernel.baseline_measured) evidence[kernel.kernel.name] = evidence_of(kernel, outcome);
 }
 
-// The configuration with the tiles that replace the default's, and why; nothing if nothing was compared.
-void ship(GpuTuneOutcome &outcome, const TuneOptions &options, const GpuGenerator &generator) {
+// Writes the configuration with the new tiles and their evidence, if any kernel was judged.
+void write_configuration(GpuTuneOutcome &outcome, const TuneOptions &options, const GpuGenerator &generator) {
     nlohmann::ordered_json configuration = generator.configuration;
     for (const TunedGpuKernel &kernel : outcome.kernels) {
         if (!kernel.judged()) continue;
@@ -235,11 +233,13 @@ GpuTuneOutcome tune_gpu(const TuneOptions &options, const TuneListener &listener
     keep_kernels_with_shapes(kernels, forward_gpu_kernels(generator.configuration), options.shapes);
     GpuTuner(outcome, options, generator, listener, stop_requested).tune(kernels);
     if (!outcome.kernels.empty())
-        write_files({{outcome.results_path, dumped(gpu_t4_results(outcome, generator), 1) + "\n", {nullptr, 0}}});
-    ship(outcome, options, generator);
+        write_files({{outcome.results_path,
+                      dumped(nlohmann::ordered_json(gpu_results(outcome, generator)), 1) + "\n",
+                      {nullptr, 0}}});
+    write_configuration(outcome, options, generator);
     if (!outcome.written && !outcome.interrupted && outcome.failure.empty())
         outcome.failure =
-            fmt::format("nothing was compared with the default; {} says what became of each candidate; {} is as it was",
+            fmt::format("nothing was compared with the baseline; {} has the verdict of each candidate; {} is unchanged",
                         outcome.results_path, options.output);
     return outcome;
 }

@@ -1,6 +1,5 @@
 #include "journal.h"
 
-#include "journal_entry.h"
 #include "support/text.h"
 
 #include <fcntl.h>
@@ -16,7 +15,8 @@
 namespace flashwright {
 namespace {
 
-constexpr const char *kIdentity = "identity";
+constexpr const char *kIdentity = "identity", *kVersionKey = "journal";
+constexpr int kVersion = 2;  // 1 had other names for its members
 constexpr int kLockAttempts = 20;
 constexpr useconds_t kLockPauseMicroseconds = 100'000;
 
@@ -31,40 +31,54 @@ Journal::Journal(const std::string &path, const nlohmann::json &identity, bool r
     } else if (ftruncate(descriptor_, 0) != 0) {
         throw std::runtime_error(fmt::format("{}: {}", path, std::strerror(errno)));
     }
-    // The empty line ends what a kill may have cut.
-    write_line((resume ? "\n" : "") + dumped(nlohmann::json{{kIdentity, identity}}) + "\n");
+    // The empty line ends a line that a kill may have cut.
+    write_line((resume ? "\n" : "") + dumped(nlohmann::json{{kVersionKey, kVersion}, {kIdentity, identity}}) + "\n");
 }
 
 Journal::~Journal() { close(descriptor_); }
 
-void Journal::append(const nlohmann::json &entry) {
-    write_line(dumped(entry) + "\n");
+void Journal::append(const JournalEntry &entry) {
+    write_line(dumped(nlohmann::json(entry)) + "\n");
     entries_.push_back(entry);
 }
 
 void Journal::lock() {
-    // Children of a run that was killed hold its lock until they are gone, too.
+    // The children of a killed run hold its lock until they end.
     for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
         if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
         usleep(kLockPauseMicroseconds);
     }
     close(descriptor_);
-    throw std::runtime_error(fmt::format("{}: it is being written by another run", path_));
+    throw std::runtime_error(fmt::format("{}: another run is writing it", path_));
 }
 
 void Journal::read(const nlohmann::json &identity) {
     std::ifstream file(path_, std::ios::binary);
     bool ours = false;
-    for (std::string line; std::getline(file, line);) {
-        if (line.empty()) continue;
-        nlohmann::json entry = nlohmann::json::parse(line, nullptr, false);
-        if (entry.is_object() && entry.contains(kIdentity)) {
-            ours = entry[kIdentity] == identity;
-        } else if (ours && is_journal_entry(entry)) {
-            entries_.push_back(std::move(entry));
+    for (std::string text; std::getline(file, text);) {
+        if (text.empty()) continue;
+        const nlohmann::json line = nlohmann::json::parse(text, nullptr, false);
+        if (line.is_object() && line.contains(kIdentity)) {
+            if (line.value(kVersionKey, nlohmann::json(1)) != kVersion) {
+                close(descriptor_);
+                throw std::runtime_error(
+                    fmt::format("{}: expected a journal of version {}, got an older one; run again without --resume",
+                                path_, kVersion));
+            }
+            ours = line[kIdentity] == identity;
+        } else if (ours) {
+            read_entry(line);
         } else {
             ++foreign_;
         }
+    }
+}
+
+void Journal::read_entry(const nlohmann::json &line) {
+    try {
+        entries_.push_back(line.get<JournalEntry>());
+    } catch (const std::exception &) {
+        ++foreign_;
     }
 }
 

@@ -1,6 +1,4 @@
-#include "kernel_tuner_cache.h"
-
-#include "tuner/comparison/trials.h"
+#include "report.h"
 
 #include <fmt/format.h>
 
@@ -9,52 +7,54 @@
 namespace flashwright {
 namespace {
 
-using nlohmann::json;
 using nlohmann::ordered_json;
 
-// The names that Kernel Tuner gives to what has no time.
-const char *error_name(const RecordedTrial &trial) {
-    return verdict_named(trial.verdict) == Verdict::compile ? "CompilationFailedConfig" : "RuntimeFailedConfig";
+// Kernel Tuner's name for a failure.
+const char *error_name(const TuningResult &result) {
+    return result.verdict == verdict_name(Verdict::compile) ? "CompilationFailedConfig" : "RuntimeFailedConfig";
 }
 
-ordered_json trial_json(const RecordedTrial &trial, const std::vector<std::string> &parameters) {
-    ordered_json result;
-    for (std::size_t p = 0; p < parameters.size(); ++p) result[parameters[p]] = trial.point[p];
-    if (trial.milliseconds > 0) {
-        result["time"] = trial.milliseconds;
-        result["times"] = trial.runtimes;
+ordered_json entry_json(const RecordedCandidate &candidate, const std::vector<std::string> &parameters) {
+    const TuningResult &result = candidate.result;
+    ordered_json entry;
+    for (std::size_t p = 0; p < parameters.size(); ++p) entry[parameters[p]] = candidate.point[p];
+    if (result.milliseconds() > 0) {
+        entry["time"] = result.milliseconds();
+        entry["times"] = result.runtimes;
     } else {
-        result["time"] = error_name(trial);
-        result["__error__"] = error_name(trial);
+        entry["time"] = error_name(result);
+        entry["__error__"] = error_name(result);
     }
     double benchmark = 0;
-    for (const double time : trial.runtimes) benchmark += time;
-    result["compile_time"] = trial.compile_milliseconds;
-    result["verification_time"] = trial.check_milliseconds;
-    result["benchmark_time"] = benchmark;
-    result["strategy_time"] = 0;
-    result["framework_time"] = 0;
-    result["timestamp"] = "1970-01-01 00:00:00+00:00";
-    return result;
+    for (const double time : result.runtimes) benchmark += time;
+    entry["compile_time"] = result.compile_milliseconds;
+    entry["verification_time"] = result.check_milliseconds;
+    entry["benchmark_time"] = benchmark;
+    entry["strategy_time"] = 0;
+    entry["framework_time"] = 0;
+    entry["timestamp"] = "1970-01-01 00:00:00+00:00";
+    return entry;
 }
 
 }  // namespace
 
-nlohmann::ordered_json kernel_tuner_cache(const RecordedSpace &space, const nlohmann::json &metadata) {
+nlohmann::ordered_json kernel_tuner_cache(const RecordedSpace &space, const TuningResults &results) {
     ordered_json cache = ordered_json::object(), parameters;
     for (std::size_t p = 0; p < space.parameters.size(); ++p) {
         std::set<int> values;
-        for (const RecordedTrial &trial : space.trials) values.insert(trial.point[p]);
+        for (const RecordedCandidate &candidate : space.candidates) values.insert(candidate.point[p]);
         parameters[space.parameters[p]] = values;
     }
-    for (const RecordedTrial &trial : space.trials) {
-        // Candidates that were stopped as slow, or timed as another's copy, have no times of their own.
-        if (trial.milliseconds == 0 && (trial.ratio > 0 || trial.verdict == "slow")) continue;
-        cache[fmt::format("{}", fmt::join(trial.point, ","))] = trial_json(trial, space.parameters);
+    for (const RecordedCandidate &candidate : space.candidates) {
+        const TuningResult &result = candidate.result;
+        // Slow candidates and duplicates have no times of their own.
+        if (result.milliseconds() == 0 && (result.ratio() > 0 || result.verdict == verdict_name(Verdict::slow)))
+            continue;
+        cache[fmt::format("{}", fmt::join(candidate.point, ","))] = entry_json(candidate, space.parameters);
     }
     return {{"schema_version", "1.0.0"},
-            {"device_name", metadata.value("x_machine", json::object()).value("exact", "unknown")},
-            {"kernel_name", fmt::format("{}_{}_{}", space.op, space.dtype, space.isa)},
+            {"device_name", results.machine.value("exact", "unknown")},
+            {"kernel_name", fmt::format("{}_{}_{}", space.kernel.op, space.kernel.dtype, space.kernel.isa)},
             {"problem_size", space.shape},
             {"tune_params_keys", space.parameters},
             {"tune_params", parameters},

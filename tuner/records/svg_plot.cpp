@@ -50,7 +50,7 @@ std::string axes(const Plot &plot, const Axis &x, const Axis &y) {
     for (double value = std::ceil(y.low / y_step) * y_step; value <= y.high; value += y_step) {
         svg += fmt::format(
             "<line class=\"grid\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>"
-            "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{:g}</text>",
+            "<text x=\"{:.1f}\" y=\"{:.1f}\" text-baseline=\"end\">{:g}</text>",
             x.begin, x.end, y.at(value), y.at(value), x.begin - 6, y.at(value) + 4, value);
     }
     std::vector<std::pair<double, std::string>> ticks = plot.ticks;
@@ -60,12 +60,12 @@ std::string axes(const Plot &plot, const Axis &x, const Axis &y) {
             ticks.emplace_back(value, fmt::format("{:g}", value + 0.0));  // no -0
     }
     for (const auto &[value, text] : ticks)
-        svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", x.at(value),
+        svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-baseline=\"middle\">{}</text>", x.at(value),
                            y.begin + 16, escape_html(text));
     svg += fmt::format(
         "<line class=\"axis\" x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>"
-        "<text class=\"label\" x=\"{3:.1f}\" y=\"{4:.1f}\" text-anchor=\"middle\">{5}</text>"
-        "<text class=\"label\" transform=\"translate(13 {6:.1f}) rotate(-90)\" text-anchor=\"middle\">{7}</text>",
+        "<text class=\"label\" x=\"{3:.1f}\" y=\"{4:.1f}\" text-baseline=\"middle\">{5}</text>"
+        "<text class=\"label\" transform=\"translate(13 {6:.1f}) rotate(-90)\" text-baseline=\"middle\">{7}</text>",
         x.begin, x.end, y.begin, (x.begin + x.end) / 2, plot.height - 8, escape_html(plot.x_label),
         (y.begin + y.end) / 2, escape_html(plot.y_label));
     return svg;

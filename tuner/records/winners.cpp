@@ -23,7 +23,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr const char *kProtocol = "duel-1";
+constexpr const char *kProtocol = "paired-1";
 
 ordered_json tiles_json(const TileSpace &space, const CpuTiles &tiles) {
     ordered_json result;

@@ -1,5 +1,6 @@
 #include "replay.h"
 
+#include "kernels/dtype.h"
 #include "kernels/tile_spaces.h"
 #include "strategy.h"
 #include "tuner/comparison/protocol.h"
@@ -18,19 +19,24 @@ bool is_run_time(const std::string &op, const std::string &name) {
                        [&](const TileParameter &parameter) { return parameter.run_time && name == parameter.name; });
 }
 
-// Where the tuner would start: the default, and what the model of that machine says.
+int element_size(const RecordedSpace &recorded) {
+    const Dtype *dtype = find_dtype(recorded.kernel.dtype);
+    if (dtype == nullptr) throw std::runtime_error("x_dtype: unknown type " + recorded.kernel.dtype);
+    return dtype->bytes;
+}
+
+// Where the tuner would start: the baseline, and what the model of that machine suggests.
 std::vector<std::size_t> starts_of(const RecordedSpace &recorded, const SearchSpace &space,
-                                   const nlohmann::json &metadata) {
+                                   const nlohmann::ordered_json &machine_record) {
     std::vector<std::size_t> starts;
-    for (const RecordedTrial &trial : recorded.trials) {
-        if (trial.is_default) starts.push_back(space.find(trial.point));
+    for (const RecordedCandidate &candidate : recorded.candidates) {
+        if (candidate.result.baseline) starts.push_back(space.find(candidate.point));
     }
-    const nlohmann::json soft =
-        metadata.value("x_machine", nlohmann::json::object()).value("soft", nlohmann::json::object());
-    const CpuSearchContext machine =
-        cpu_search_context(recorded.isa, recorded.dtype == "f64" ? 8 : 4, soft.value("l1_kib", 32) * std::int64_t{1024},
+    const nlohmann::ordered_json soft = machine_record.value("soft", nlohmann::ordered_json::object());
+    const CpuSimdMachine machine =
+        cpu_simd_machine(recorded.kernel.isa, element_size(recorded), soft.value("l1_kib", 32) * std::int64_t{1024},
                          soft.value("l2_kib", 256) * std::int64_t{1024});
-    const TileSpace &tiles = tile_space_of(recorded.op);
+    const TileSpace &tiles = tile_space_of(recorded.kernel.op);
     for (const CpuSimdTiles &choice : tiles.starts(machine)) {
         const std::size_t point = space.find(tiles.point_of(choice));
         if (point < space.size()) starts.push_back(point);
@@ -41,23 +47,24 @@ std::vector<std::size_t> starts_of(const RecordedSpace &recorded, const SearchSp
 SearchSpace space_of(const RecordedSpace &recorded) {
     std::vector<std::vector<int>> points;
     std::vector<bool> run_time;
-    for (const RecordedTrial &trial : recorded.trials) points.push_back(trial.point);
-    for (const std::string &name : recorded.parameters) run_time.push_back(is_run_time(recorded.op, name));
+    for (const RecordedCandidate &candidate : recorded.candidates) points.push_back(candidate.point);
+    for (const std::string &name : recorded.parameters) run_time.push_back(is_run_time(recorded.kernel.op, name));
     return SearchSpace(recorded.parameters, run_time, points);
 }
 
 }  // namespace
 
 std::vector<double> regret_curve(const RecordedSpace &recorded, const std::string &strategy, std::uint32_t seed,
-                                 const ReplayLimits &limits, const nlohmann::json &metadata) {
+                                 const ReplayLimits &limits, const nlohmann::ordered_json &machine_record) {
     const SearchSpace space = space_of(recorded);
     std::vector<double> ratios(space.size(), 0);
     double best = std::numeric_limits<double>::infinity();
-    for (const RecordedTrial &trial : recorded.trials) {
-        ratios[space.find(trial.point)] = trial.ratio;
-        if (trial.ratio > 0) best = std::min(best, trial.ratio);
+    for (const RecordedCandidate &candidate : recorded.candidates) {
+        const double ratio = candidate.result.ratio();
+        ratios[space.find(candidate.point)] = ratio;
+        if (ratio > 0) best = std::min(best, ratio);
     }
-    const auto walk = make_strategy(strategy, space, starts_of(recorded, space, metadata), seed);
+    const auto walk = make_strategy(strategy, space, starts_of(recorded, space, machine_record), seed);
     SearchHistory history(space.size(), 1);
     std::set<std::size_t> compiled;
     std::vector<double> curve;

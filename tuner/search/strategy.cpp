@@ -12,15 +12,15 @@ namespace flashwright {
 namespace {
 
 constexpr std::size_t kSmallSpace = 250;   // try all
-constexpr std::size_t kStartPoints = 28;   // before anything is learnt
-constexpr std::size_t kSpreadPoints = 16;  // of them; the rest are other points of the best objects
-constexpr std::size_t kNearest = 3;        // such points of each object
-constexpr double kCheaper = 1.5;           // how much more likely a good one must be that needs a compilation
-constexpr double kGoodShare = 0.15;        // of what was measured
-constexpr std::size_t kCentres = 6;        // best points whose neighbourhoods are looked at
-constexpr std::size_t kLastCentres = 2;    // whose untried neighbours come last
+constexpr std::size_t kStartPoints = 28;   // before the classifier is used
+constexpr std::size_t kSpreadPoints = 16;  // of these; the rest are other points of the best objects
+constexpr std::size_t kNearest = 3;        // such points per object
+constexpr double kCheaper = 1.5;           // weight of a point that needs no compilation
+constexpr double kGoodShare = 0.15;        // share of the measured points that is learnt as good
+constexpr std::size_t kCentres = 6;        // best points whose neighbours are candidates
+constexpr std::size_t kLastCentres = 2;    // whose untried neighbours fill a batch
 
-// Shared by all: what is untried, in an order that the seed decides.
+// The space, the starts, and all points in random order.
 class Base : public Strategy {
  public:
     Base(const SearchSpace &space, std::vector<std::size_t> starts, std::uint32_t seed)
@@ -36,7 +36,7 @@ class Base : public Strategy {
     std::vector<std::size_t> shuffled_;
 };
 
-// Adds points while there is room, none that was tried or is in already.
+// Collects up to `count` untried points, each once.
 class Batch {
  public:
     Batch(const SearchHistory &history, std::size_t count) : history_(history), count_(count) {}
@@ -82,7 +82,7 @@ class Random : public Base {
     }
 };
 
-// Walks to the best neighbour; from a point without untried neighbours it goes on at the next best.
+// Tries the neighbours of the best point, then of the next best.
 class Local : public Base {
  public:
     using Base::Base;
@@ -100,7 +100,7 @@ class Local : public Base {
     }
 };
 
-// Starts spread over the space, then neighbourhoods of the best, ranked by a classifier that learns what is good.
+// First points spread over the space, then neighbours of the best, ranked by a classifier.
 class Auto : public Base {
  public:
     using Base::Base;
@@ -122,7 +122,7 @@ class Auto : public Base {
     }
 
  private:
-    // The starts, then each time of some random points the one farthest from all chosen ones.
+    // The starts; then repeatedly, of some random points, the one farthest from all chosen ones.
     void spread(const SearchHistory &history, std::size_t count, Batch &batch) {
         constexpr std::size_t kDraws = 64;
         std::vector<std::size_t> chosen = history.order();
@@ -155,7 +155,7 @@ class Auto : public Base {
         return sum;
     }
 
-    // Of each shape in turn its best points.
+    // The best points of each shape, in turns.
     std::vector<std::size_t> centres(const SearchHistory &history, std::size_t count) const {
         std::vector<std::vector<std::size_t>> rankings;
         for (std::size_t shape = 0; shape < history.shapes(); ++shape) rankings.push_back(history.ranking(shape));
@@ -184,7 +184,7 @@ class Auto : public Base {
         return TreeEnsemble(features, good, random_);
     }
 
-    // Of the best objects the nearest other points: what they are given at run time is tried without a compilation.
+    // For the best objects the nearest other points, which need no compilation.
     void add_compiled(const SearchHistory &history, std::size_t count, Batch &batch) const {
         for (const std::size_t best : history.ranking()) {
             std::vector<std::size_t> points = space_.points_of_object(space_.object_of(best));
@@ -195,7 +195,7 @@ class Auto : public Base {
         }
     }
 
-    // Untried points of objects that are there and did not fail.
+    // Untried points of objects that are compiled and did not fail.
     std::set<std::size_t> compiled(const SearchHistory &history) const {
         std::set<std::size_t> points;
         for (const std::size_t tried : history.ranking()) {
@@ -214,7 +214,7 @@ class Auto : public Base {
                 if (!history.tried(point)) near.insert(point);
             }
         }
-        // Some from far off compete with the neighbours.
+        // Some random points compete with the neighbours.
         for (std::size_t i = 0, added = 0; i < shuffled_.size() && added < near.size() / 2 + 16; ++i) {
             if (!history.tried(shuffled_[i]) && near.insert(shuffled_[i]).second) ++added;
         }

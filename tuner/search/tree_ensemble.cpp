@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kTrees = 60;
 constexpr std::size_t kSmallestSplit = 3;
-constexpr int kThresholdsPerFeature = 2;  // drawn at random, as in extremely randomised trees
+constexpr int kThresholdsPerFeature = 2;  // drawn at random, as in extremely randomized trees
 
 double impurity(double good, double count) { return count > 0 ? good * (count - good) / count : 0; }
 

@@ -1,4 +1,4 @@
-// A small ensemble of randomised decision trees for two classes.
+// A small ensemble of randomized decision trees: a classifier of good and other points.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ class TreeEnsemble {
     // `features` by example; `good` by example. Takes at least one example.
     TreeEnsemble(const std::vector<std::vector<double>> &features, const std::vector<bool> &good, std::mt19937 &random);
 
-    // The share of good examples where the trees put this one, from 0 to 1.
+    // The probability that a point with these features is good.
     double probability(const std::vector<double> &features) const;
 
  private:

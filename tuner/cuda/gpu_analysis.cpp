@@ -1,4 +1,4 @@
-#include "gpu_trials.h"
+#include "gpu_analysis.h"
 
 #include "kernels/gpu_tile_spaces.h"
 #include "sass_listing.h"
@@ -20,23 +20,23 @@ constexpr int kPollMicroseconds = 5000;
 
 }  // namespace
 
-// One candidate: the generator, then for each architecture ptxas and nvdisasm.
-class GpuTrials::Job {
+// One candidate: runs the generator, then ptxas and nvdisasm for each architecture.
+class GpuAnalyzer::Job {
  public:
-    Job(const GpuTrials &trials, const ConfiguredKernel &kernel, const GpuTiles &tiles, bool whole)
-        : trials_(trials), kernel_(kernel), tiles_(tiles), whole_(whole) {}
+    Job(const GpuAnalyzer &analyzer, const ConfiguredKernel &kernel, const GpuTiles &tiles, bool whole)
+        : analyzer_(analyzer), kernel_(kernel), tiles_(tiles), whole_(whole) {}
 
     bool ended() {
         if (!program_) {
             scratch_.emplace();
-            std::vector<std::string> command = {trials_.generator_.path, "-o", scratch_->path()};
-            const auto arguments = gpu_generator_arguments(trials_.generator_.target, kernel_, tiles_, "device_code");
+            std::vector<std::string> command = {analyzer_.generator_.path, "-o", scratch_->path()};
+            const auto arguments = gpu_generator_arguments(analyzer_.generator_.target, kernel_, tiles_, "device_code");
             command.insert(command.end(), arguments.begin(), arguments.end());
             start("the generator", command);
             return false;
         }
         if (!program_->ended()) return false;
-        trial_.seconds += program_->outcome().seconds;
+        analysis_.seconds += program_->outcome().seconds;
         if (program_->outcome().end != ChildEnd::finished) {
             fail(program_->outcome());
             return end();
@@ -44,7 +44,7 @@ class GpuTrials::Job {
         try {
             if (step_ == Step::assemble) take_report();
             if (step_ == Step::disassemble) take_listing();
-        } catch (const std::exception &error) {  // what they print is none of ours
+        } catch (const std::exception &error) {  // their output may be anything
             fail({ChildEnd::failed, error.what(), 0});
             return end();
         }
@@ -53,36 +53,36 @@ class GpuTrials::Job {
 
     void interrupt() {
         program_.reset();
-        trial_.verdict = Verdict::interrupted;
+        analysis_.verdict = Verdict::interrupted;
         end();
     }
 
-    const GpuTrial &trial() const { return trial_; }
+    const GpuAnalysis &analysis() const { return analysis_; }
 
  private:
     enum class Step { generate, assemble, disassemble };
 
-    const GpuArchitecture &architecture() const { return trials_.tools_.architectures[at_]; }
+    const GpuArchitecture &architecture() const { return analyzer_.tools_.architectures[at_]; }
 
     void start(const std::string &what, const std::vector<std::string> &command) {
         what_ = what;
-        program_.emplace(command, trials_.limits_, scratch_->path("log"));
+        program_.emplace(command, analyzer_.limits_, scratch_->path("log"));
     }
 
-    // Starts what comes after the step that is done; false: nothing does.
+    // Starts the program after the finished one. False if that was the last.
     bool next() {
-        if (trial_.spills && !whole_) return false;
+        if (analysis_.spills && !whole_) return false;
         if (step_ == Step::assemble) {
             step_ = Step::disassemble;
             start(fmt::format("nvdisasm for {}", architecture().name),
-                  {trials_.tools_.nvdisasm, "-c", scratch_->path("cubin")});
+                  {analyzer_.tools_.nvdisasm, "-c", scratch_->path("cubin")});
             return true;
         }
         if (step_ == Step::disassemble) ++at_;
-        if (at_ == trials_.tools_.architectures.size()) return false;
+        if (at_ == analyzer_.tools_.architectures.size()) return false;
         step_ = Step::assemble;
         start(fmt::format("ptxas for {}", architecture().name),
-              {trials_.tools_.ptxas, "-v", fmt::format("-arch={}", architecture().name),
+              {analyzer_.tools_.ptxas, "-v", fmt::format("-arch={}", architecture().name),
                scratch_->path("candidate.device_code"), "-o", scratch_->path("cubin")});
         return true;
     }
@@ -91,16 +91,16 @@ class GpuTrials::Job {
         GpuPrediction prediction;
         prediction.architecture = architecture().name;
         prediction.report = parse_ptxas_report(text_of(scratch_->path("log")));
-        prediction.shared_bytes = gpu_shared_bytes(tiles_, GpuPass::forward) + prediction.report.shared_bytes;
-        if (prediction.report.spilled > 0 && !trial_.spills) {
-            trial_.spills = true;
-            trial_.detail = fmt::format("{}: {} bytes spilled", what_, prediction.report.spilled);
+        prediction.shared_bytes = gpu_shared_bytes(tiles_) + prediction.report.shared_bytes;
+        if (prediction.report.spilled > 0 && !analysis_.spills) {
+            analysis_.spills = true;
+            analysis_.detail = fmt::format("{}: {} bytes spilled", what_, prediction.report.spilled);
         }
-        trial_.predictions.push_back(prediction);
+        analysis_.predictions.push_back(prediction);
     }
 
     void take_listing() {
-        GpuPrediction &prediction = trial_.predictions.back();
+        GpuPrediction &prediction = analysis_.predictions.back();
         const LoopCost loop = hot_loop(parse_sass(text_of(scratch_->path("log"))), tiles_);
         const GpuResources resources = {tiles_.threads, prediction.report.registers, prediction.shared_bytes};
         prediction.share = loop.share();
@@ -110,9 +110,9 @@ class GpuTrials::Job {
 
     void fail(const ChildOutcome &outcome) {
         const bool refused = outcome.end == ChildEnd::failed || outcome.end == ChildEnd::crashed;
-        trial_.verdict = refused ? Verdict::compile : verdict_of(outcome.end);
-        trial_.detail = fmt::format("{}: {}", what_, outcome.detail);
-        if (step_ != Step::generate) trial_.failed_on = architecture().name;
+        analysis_.verdict = refused ? Verdict::compile : verdict_of(outcome.end);
+        analysis_.detail = fmt::format("{}: {}", what_, outcome.detail);
+        if (step_ != Step::generate) analysis_.failed_on = architecture().name;
     }
 
     bool end() {
@@ -120,7 +120,7 @@ class GpuTrials::Job {
         return true;
     }
 
-    const GpuTrials &trials_;
+    const GpuAnalyzer &analyzer_;
     const ConfiguredKernel &kernel_;
     GpuTiles tiles_;
     bool whole_;
@@ -129,17 +129,18 @@ class GpuTrials::Job {
     std::string what_;
     Step step_ = Step::generate;
     std::size_t at_ = 0;
-    GpuTrial trial_;
+    GpuAnalysis analysis_;
 };
 
-GpuTrials::GpuTrials(GpuGenerator generator, CudaTools tools, int jobs, ChildLimits limits)
+GpuAnalyzer::GpuAnalyzer(GpuGenerator generator, CudaTools tools, int jobs, ChildLimits limits)
     : generator_(std::move(generator)),
       tools_(std::move(tools)),
       jobs_(static_cast<std::size_t>(std::max(jobs, 1))),
       limits_(limits) {}
 
-std::vector<GpuTrial> GpuTrials::run(const ConfiguredKernel &kernel, const std::vector<GpuTiles> &tiles, bool whole,
-                                     const StopRequested &stop_requested, const std::function<void()> &done) const {
+std::vector<GpuAnalysis> GpuAnalyzer::run(const ConfiguredKernel &kernel, const std::vector<GpuTiles> &tiles,
+                                          bool whole, const StopRequested &stop_requested,
+                                          const std::function<void()> &done) const {
     std::vector<std::unique_ptr<Job>> jobs;
     for (const GpuTiles &choice : tiles) jobs.push_back(std::make_unique<Job>(*this, kernel, choice, whole));
     std::vector<Job *> running;
@@ -158,9 +159,9 @@ std::vector<GpuTrial> GpuTrials::run(const ConfiguredKernel &kernel, const std::
         running.erase(ended, running.end());
         if (!running.empty()) usleep(kPollMicroseconds);
     }
-    std::vector<GpuTrial> trials;
-    for (const auto &job : jobs) trials.push_back(job->trial());
-    return trials;
+    std::vector<GpuAnalysis> analyses;
+    for (const auto &job : jobs) analyses.push_back(job->analysis());
+    return analyses;
 }
 
 }  // namespace flashwright

@@ -1,13 +1,16 @@
-#include "check_problem.h"
+#include "cpu_problem.h"
 
-#include "candidate.h"
+#include "cpu_candidate.h"
 #include "guarded_tensors.h"
 #include "kernels/dtype_dispatch.h"
+#include "measure/backward_sample.h"
+#include "measure/forward_sample.h"
 #include "reference/attention_error.h"
 #include "reference/contiguous_tensor.h"
 #include "reference/reference_gradient.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace flashwright {
@@ -19,7 +22,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 struct CheckOptions {
     std::int64_t window_left = -1, window_right = -1;
     bool bottom_right = false;
-    std::int64_t unseen = 0;  // last keys that no query sees: they hold infinities
+    std::int64_t masked_keys = 0;  // the last keys, which no query attends to: they hold infinities
 };
 
 flashwright_forward_args forward_args(const ShapeSpec &shape, flashwright_dtype dtype, const CheckOptions &options) {
@@ -39,9 +42,9 @@ flashwright_forward_args forward_args(const ShapeSpec &shape, flashwright_dtype 
 
 void fill_inputs(const flashwright_forward_args &args, const CheckOptions &options, std::mt19937 &random) {
     for (const flashwright_tensor *tensor : {&args.q, &args.k, &args.v}) fill_normal(*tensor, random);
-    if (options.unseen == 0) return;
+    if (options.masked_keys == 0) return;
     for (const flashwright_tensor *tensor : {&args.k, &args.v})
-        fill_rows(*tensor, tensor->shape[2] - options.unseen, kInfinity);
+        fill_rows(*tensor, tensor->shape[2] - options.masked_keys, kInfinity);
 }
 
 class ForwardCheck : public CheckProblem {
@@ -56,7 +59,7 @@ class ForwardCheck : public CheckProblem {
         reference_ = reference_attention(args_);
     }
 
-    double error_of(const Candidate &candidate) override {
+    double error_of(const CpuCandidate &candidate) override {
         outputs_.poison();
         candidate.forward(args_, false);
         if (!outputs_.canaries_whole()) return kInfinity;
@@ -70,7 +73,7 @@ class ForwardCheck : public CheckProblem {
     ReferenceAttention reference_;
 };
 
-// Given the output and lse of the reference, rounded.
+// The inputs are the reference output and lse, rounded.
 class BackwardCheck : public CheckProblem {
  public:
     BackwardCheck(const ShapeSpec &shape, flashwright_dtype dtype, const CheckOptions &options)
@@ -89,7 +92,7 @@ class BackwardCheck : public CheckProblem {
         reference_ = reference_gradient(args_);
     }
 
-    double error_of(const Candidate &candidate) override {
+    double error_of(const CpuCandidate &candidate) override {
         outputs_.poison();
         candidate.backward(args_);
         if (!outputs_.canaries_whole()) return kInfinity;
@@ -119,11 +122,37 @@ class BackwardCheck : public CheckProblem {
     ReferenceGradient reference_;
 };
 
+constexpr double kTimedOperations = 1e9;  // more heads would only repeat the same work
+
+class TimedForward : public TimedProblem {
+ public:
+    TimedForward(const ShapeSpec &shape, flashwright_dtype dtype, std::uint32_t placement)
+        : problem_(shape, dtype, placement) {
+        problem_.fill();
+    }
+    void run(const CpuCandidate &candidate) const override { candidate.forward(problem_.args(), true); }
+
+ private:
+    ForwardSample problem_;
+};
+
+class TimedBackward : public TimedProblem {
+ public:
+    TimedBackward(const ShapeSpec &shape, flashwright_dtype dtype, std::uint32_t placement)
+        : problem_(shape, dtype, placement) {
+        problem_.fill();
+    }
+    void run(const CpuCandidate &candidate) const override { candidate.backward(problem_.args()); }
+
+ private:
+    BackwardSample problem_;
+};
+
 }  // namespace
 
 std::vector<std::unique_ptr<CheckProblem>> check_problems(const KernelFamily &family,
                                                           const std::vector<ShapeSpec> &timed) {
-    // 65 rows of 40 channels fill no tile; one row; more keys than rows, also such as nobody sees, and the reverse;
+    // 65 rows of 40 channels, which fill no tile; one row; more keys than rows, masked ones too, and the reverse;
     // narrow and wide values.
     std::vector<std::pair<ShapeSpec, CheckOptions>> problems = {
         {{1, 2, 1, 65, 65, 40, 40, false}, {}},
@@ -149,6 +178,36 @@ std::vector<std::unique_ptr<CheckProblem>> check_problems(const KernelFamily &fa
         }
     }
     return checks;
+}
+
+std::unique_ptr<TimedProblem> make_timed_problem(const KernelFamily &family, const ShapeSpec &shape,
+                                                 std::uint32_t placement) {
+    if (family.op == "backward") return std::make_unique<TimedBackward>(shape, family.element_type(), placement);
+    return std::make_unique<TimedForward>(shape, family.element_type(), placement);
+}
+
+ShapeSpec timed_shape(const KernelFamily &family, ShapeSpec shape) {
+    const std::int64_t group = shape.num_heads / shape.num_heads_kv;
+    ShapeSpec one = shape;
+    one.batch = one.num_heads_kv = 1;
+    one.num_heads = group;
+    const double groups = std::ceil(kTimedOperations / operations_of(family, one));
+    const std::int64_t wanted = static_cast<std::int64_t>(std::min(groups, 1e6));
+    shape.num_heads_kv = std::min(shape.num_heads_kv, wanted);
+    shape.num_heads = shape.num_heads_kv * group;
+    shape.batch = std::min(shape.batch, (wanted + shape.num_heads_kv - 1) / shape.num_heads_kv);
+    return shape;
+}
+
+double operations_of(const KernelFamily &family, const ShapeSpec &shape) {
+    return family.op == "backward" ? backward_flops(shape) : forward_flops(shape);
+}
+
+std::uint64_t tensor_bytes(const ShapeSpec &shape) {
+    constexpr int kTensors = 9;  // of backward; lse and delta beside them are thin
+    const std::int64_t widest = shape.num_heads * std::max(shape.seqlen_q, shape.seqlen_k) *
+                                std::max(shape.head_dim, shape.head_dim_v) * shape.batch;
+    return static_cast<std::uint64_t>(widest) * kTensors * sizeof(double);
 }
 
 }  // namespace flashwright

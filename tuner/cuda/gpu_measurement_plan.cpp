@@ -1,9 +1,17 @@
-#include "gpu_shapes.h"
+#include "gpu_measurement_plan.h"
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <numeric>
+#include <tuple>
 
 namespace flashwright {
+namespace {
+
+constexpr int kMostAlike = 2;
+
+}  // namespace
 
 std::vector<ShapeSpec> shapes_of(const ConfiguredKernel &kernel, const std::vector<ConfiguredKernel> &kernels,
                                  const std::vector<ShapeSpec> &given) {
@@ -23,6 +31,23 @@ std::vector<ShapeSpec> shapes_of(const ConfiguredKernel &kernel, const std::vect
                });
     });
     return taken;
+}
+
+std::vector<std::size_t> gpu_shortlist(const std::vector<AnalyzedGpuTiles> &tried, std::size_t count) {
+    std::vector<std::size_t> ranked;
+    for (std::size_t i = 1; i < tried.size(); ++i) {
+        if (tried[i].analysis.valid()) ranked.push_back(i);
+    }
+    std::stable_sort(ranked.begin(), ranked.end(),
+                     [&](std::size_t a, std::size_t b) { return tried[a].ratio() < tried[b].ratio(); });
+    std::vector<std::size_t> chosen;
+    std::map<std::tuple<int, int, int>, int> alike;
+    for (const std::size_t i : ranked) {
+        const GpuTiles &tiles = tried[i].tiles;
+        if (chosen.size() == count) break;
+        if (++alike[{tiles.rows, tiles.block_k, tiles.parts}] <= kMostAlike) chosen.push_back(i);
+    }
+    return chosen;
 }
 
 }  // namespace flashwright
