@@ -58,11 +58,11 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
         refuse_illegal_tiles(Op::forward, schedule_name, tiles, lanes);
         const bool is_decode = is_schedule("decode");
         Expr head_dim = q.dim(0).extent(), head_dim_v = v.dim(0).extent(), last_row = q.dim(1).extent() - 1;
-        const bool in_squares = tile_d > 1 && !is_decode;
+        const bool transpose_in_blocks = tile_d > 1 && !is_decode;
         if (is_decode) head_dim = head_dim / tile_d * tile_d;  // as it is: the runtime sees to it
 
-        auto scaled_q = [&](const Expr &i, const Expr &d) {
-            return loaded(q, d, min(i, last_row)) * cast(type, softmax_scale);
+        auto scaled_q = [&](const Expr &row, const Expr &d) {
+            return loaded(q, d, min(row, last_row)) * cast(type, softmax_scale);
         };
         Func queries("queries");
         if (transpose_in_blocks) {
@@ -71,16 +71,14 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
             queries(row, channel) = scaled_q(row, channel);
         }
         ForwardAttention attention(
-            queries, [&](Expr key, Expr d) { return k(d, key); }, [&](Expr key, Expr d) { return v(d, key); }, head_dim,
-            head_dim_v);
-        if (is_decode) attention.partials = lanes;
-        const ScoreTerms interior = chosen_terms("interior", last_row);
-        if (any_seen_from_memory(interior)) {
-            using Hidden = ForwardAttention::HiddenValues;
-            attention.add_blocks("interior", {interior_begin, interior_block, select(careful == 0, interior_count, 0)},
-                                 interior, Hidden::finite);
-            attention.add_blocks("careful", {interior_begin, interior_block, select(careful == 0, 0, interior_count)},
-                                 chosen_terms("careful", last_row));
+            queries, [&](Expr key, Expr d) { return loaded(k, d, key); },
+            [&](Expr key, Expr d) { return loaded(v, d, key); }, head_dim, head_dim_v);
+        if (is_decode) attention.partial_reductions = lanes;
+        const ScoreTerms full = chosen_terms("full", last_row);
+        if (any_masks_by_memory(full)) {
+            attention.add_blocks("full", {full_begin, full_block, select(nansafe == 0, full_count, 0)}, full, true);
+            attention.add_blocks("nansafe", {full_begin, full_block, select(nansafe == 0, 0, full_count)},
+                                 chosen_terms("nansafe", last_row));
         } else {
             attention.add_blocks("full", {full_begin, full_block, full_count}, full);
         }
@@ -124,9 +122,15 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
 
     bool is_schedule(const char *name) const { return std::string(schedule_name) == name; }
 
-    // The terms of one segment.
-    ScoreTerms chosen_terms(const std::string &segment, const Expr &last_row) {
-        const Type type = dtype;
+    NumberTypes number_types() const { return types.chosen(get_target()); }
+
+    Expr loaded(const Input<Buffer<void, 2>> &buffer, const Expr &x, const Expr &y) const {
+        return from_storage(buffer(x, y), number_types());
+    }
+
+    // The terms of one code path.
+    ScoreTerms chosen_terms(const std::string &code_path, const Expr &last_row) {
+        const auto row_of = [=](const Expr &row) { return min(row, last_row); };
         return named_terms(
             terms, term_arguments(term_numbers, term_matrices, number_types(), diagonal_offset, code_path, row_of));
     }
@@ -142,8 +146,10 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
             out.dim(n).set_min(0);
         }
         lse.dim(0).set_min(0);
-        bias.dim(0).set_stride(Expr());
-        mask.dim(0).set_stride(Expr());
+        for (auto &matrix : term_matrices.inputs) {
+            matrix.dim(0).set_min(0).set_stride(Expr());
+            matrix.dim(1).set_min(0);
+        }
         if (is_schedule("generic")) {
             q.dim(0).set_stride(Expr());
             k.dim(0).set_stride(Expr());

@@ -16,7 +16,7 @@ using namespace Halide;
 // and whose sum is 1. A side with lse = -infinity is ignored.
 class MergeGenerator : public Generator<MergeGenerator> {
  public:
-    GeneratorParam<Type> dtype{"dtype", Float(32)};
+    TypeParameters types;
     GeneratorParam<std::string> schedule_name{"schedule", "rows"};
     GeneratorParam<int> block_q{"block_q", 16};
 
@@ -39,7 +39,7 @@ class MergeGenerator : public Generator<MergeGenerator> {
     }
 
     void generate() {
-        const int lanes = natural_vector_size(dtype);
+        const int lanes = natural_vector_size(number_types().accumulation);
         const CpuTiles tiles{block_q, 0, 1, 1, 1, 1};
         refuse_illegal_tiles(Op::merge, schedule_name, tiles, lanes);
         Var row("row"), channel("channel");
@@ -73,11 +73,11 @@ class MergeGenerator : public Generator<MergeGenerator> {
  private:
     NumberTypes number_types() const { return types.chosen(get_target()); }
 
-    OnlineSoftmax::Part side(const Expr &side_lse, const std::function<Expr(Expr)> &values) const {
-        Expr ignored = is_negative_infinity(side_lse), zero = Internal::make_const(side_lse.type(), 0);
+    OnlineSoftmax::Part side(const Expr &lse, const std::function<Expr(Expr)> &values) const {
+        Expr ignored = is_negative_infinity(lse), zero = Internal::make_const(lse.type(), 0);
         // The maximum may swallow a NaN, the sum does not.
-        Expr one = select(is_nan(side_lse), side_lse, Internal::make_const(side_lse.type(), 1));
-        return {side_lse, select(ignored, zero, one),
+        Expr one = select(is_nan(lse), lse, Internal::make_const(lse.type(), 1));
+        return {lse, select(ignored, zero, one),
                 [=](const Expr &channel) { return select(ignored, zero, values(channel)); }};
     }
 };

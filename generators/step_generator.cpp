@@ -16,9 +16,9 @@ using namespace Halide;
 // masks its key.
 class StepGenerator : public Generator<StepGenerator> {
  public:
-    GeneratorParam<Type> dtype{"dtype", Float(32)};
+    TypeParameters types;
     GeneratorParam<std::string> schedule_name{"schedule", "rows"};
-    // tile_k: keys that are taken in at once; they bound the temporary memory.
+    // Keys that are taken in at once: they bound the temporary memory.
     GeneratorParam<int> block_q{"block_q", 16}, tile_k{"tile_k", 64};
 
     Input<Buffer<void, 1>> m{"m"}, l{"l"};
@@ -40,9 +40,6 @@ class StepGenerator : public Generator<StepGenerator> {
     }
 
     void generate() {
-        const Type type = dtype;
-        const int lanes = natural_vector_size(type);
-        refuse_illegal_tiles(Op::step, schedule_name, {block_q, 0, 1, 1, tile_k, 1}, lanes);
         const int keys_per_block = tile_k;
         BlockSoftmax::Vars vars;
         const Var row = vars.row, j = vars.j, block = vars.block, channel = vars.channel;
@@ -75,7 +72,9 @@ class StepGenerator : public Generator<StepGenerator> {
         for (OutputImageParam p : std::vector<OutputImageParam>{m, l, m_out, l_out}) {
             p.dim(0).set_min(0).set_stride(Expr());
         }
-        const CpuTiles tiles{block_q, keys_per_block, 1, 1, 1, 1};
+        const int lanes = natural_vector_size(number_types().accumulation);
+        const CpuTiles tiles{block_q, keys_per_block, 1, 1, keys_per_block, 1};
+        refuse_illegal_tiles(Op::step, schedule_name, tiles, lanes);
         for (int n = 0; n < (int)softmaxes.size(); n++) {
             schedule_given_scores_cpu(softmaxes[n], state, n, tiles, lanes);
             schedule_block_softmax_cpu(softmaxes[n], state, n, tiles, lanes);
