@@ -73,8 +73,8 @@ class StepGenerator : public Generator<StepGenerator> {
             p.dim(0).set_min(0).set_stride(Expr());
         }
         const int lanes = natural_vector_size(number_types().accumulation);
-        const CpuTiles tiles{block_q, keys_per_block, 1, 1, keys_per_block, 1};
-        refuse_illegal_tiles(Op::step, schedule_name, tiles, lanes);
+        refuse_illegal_tiles(Op::step, schedule_name, {block_q, 0, 1, 1, tile_k, 1}, lanes);
+        const CpuTiles tiles{block_q, keys_per_block, 1, 1, 1, 1};
         for (int n = 0; n < (int)softmaxes.size(); n++) {
             schedule_given_scores_cpu(softmaxes[n], state, n, tiles, lanes);
             schedule_block_softmax_cpu(softmaxes[n], state, n, tiles, lanes);
