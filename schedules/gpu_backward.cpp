@@ -65,8 +65,8 @@ void schedule_pairs(BackwardPass &pass, const LoopLevel &at_block, const Sides &
         f.bound_extent(row, tiles.rows).bound_extent(block, 1);
     }
     std::vector<Func> pairs{block.dots, block.dprobabilities, block.probabilities, block.dscores};
-    if (block.seen.defined()) {
-        pairs.push_back(block.seen);
+    if (block.unmasked.defined()) {
+        pairs.push_back(block.unmasked);
     }
     for (Func f : pairs) {
         keep_in_registers(f, at_block, {sides.own, sides.other});

@@ -81,14 +81,14 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
     void generate() {
         tiles = GpuTiles{head_dim, threads, rows, block_k, tile_d, tile_v};
         refuse_illegal_tiles("backward_gpu", tiles, pass_of("backward_gpu", sums), stored(), get_target());
-        query_row(channel, row) = from_storage(queries(channel, row), get_target());
-        key_row(channel, row) = from_storage(keys(channel, row), get_target());
+        query_row(channel, row) = from_storage(queries(channel, row), number_types());
+        key_row(channel, row) = from_storage(keys(channel, row), number_types());
         // Every pair is tested. Beside four or five products that costs little, and a second code path for full blocks
         // would take registers.
         const Func first = own_bound("first", kFirst), last = own_bound("last", kLast);
         ScoreTerms tested = chosen_terms();
         tested.push_back(position(first, last));
-        const GradientTile block("block", halide_type_of<float>(), inputs(), tested, !assume_finite, 1);
+        const GradientTile block("block", halide_type_of<float>(), inputs(), tested, assume_finite, 1);
         BackwardPass pass{owns_keys(), query_row, key_row, stored(), block, {first, last}, planned_blocks()};
         if (sums.value() == "dbias") {
             give_scores(pass);
@@ -135,9 +135,9 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
 
     int row_elements() const { return 2 * tiles.head_dim + kColumns * elements_of_a_float(stored()); }
 
-    Expr column_of(const Input<Buffer<void, 2>> &side, Column column, const Expr &i) const {
+    Expr column_of(const Input<Buffer<void, 2>> &side, Column column, const Expr &row) const {
         const int first = 2 * tiles.head_dim + column * elements_of_a_float(stored());
-        return float_of_elements([&](int n) { return Expr(side(first + n, i)); }, stored());
+        return float_of_elements([&](int n) { return Expr(side(first + n, row)); }, stored());
     }
 
     GradientInputs inputs() {

@@ -1,4 +1,4 @@
-#include "half_storage.h"
+#include "algorithm/storage.h"
 #include "refuse_illegal_parameters.h"
 
 #include <Halide.h>
@@ -21,7 +21,7 @@ class BiasGradientGpuGenerator : public Generator<BiasGradientGpuGenerator> {
 
     void configure() {
         refuse_illegal_dtype("bias_gradient_gpu", dtype);
-        bias.set_type(storage_type(dtype));
+        bias.set_type(buffer_type(dtype));
     }
 
     void generate() {
@@ -52,9 +52,6 @@ class BiasGradientGpuGenerator : public Generator<BiasGradientGpuGenerator> {
     }
 
  private:
-    // Rounds once; by way of f32 it would round twice.
-    static Expr half_of_double(const Expr &number) { return reinterpret<uint16_t>(cast(Float(16), number)); }
-
     static constexpr int kKeys = 32, kRows = 8;  // threads of a block
     Var key{"key"}, row{"row"}, head{"head"}, batch{"batch"};
     Func sum{"sum"};

@@ -99,7 +99,7 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
         const Expr out = at_row(state.normalised, {row_in, min(column, channels - 1)});
         const Expr lse = at_row(state.lse, {row_in});
         result(channel, row, head, batch) =
-            select(column < channels, to_storage(out, stored(), get_target()), bits_as_storage(lse, column, stored()));
+            select(column < channels, to_storage(out, number_types()), bits_as_storage(lse, column, stored()));
     }
 
     // The tile's blocks of keys from one boundary of its plan to the next. The clamp lets Halide prove the loop bounds,
@@ -116,8 +116,6 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
     // save little, and one path tests all blocks.
     void add_blocks(ForwardAttention &attention, const GpuTiles &tiles) {
         const char *const names[] = {"masked_left", "full", "masked_right"};
-        const auto hidden =
-            assume_finite ? ForwardAttention::HiddenValues::finite : ForwardAttention::HiddenValues::anything;
         for (int n = assume_finite ? 0 : 2; n < 3; n++) {
             ScoreTerms chosen = chosen_terms(names[n]);
             if (tiles.threads_per_row > 1) {
@@ -157,8 +155,8 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
         last(with_outer({row, block}, outer)) = min(row_in_head + hi_offset(batch), key_count(batch) - 1) - begin;
         ScoreTerm term;
         term.unmasked = [=](const ScoreIndex &at) {
-            const std::vector<Expr> place = with_outer({at.row, at.key / length}, at.outer);
-            return at.key % length >= first(place) && at.key % length <= last(place);
+            const std::vector<Expr> place = with_outer({at.row, at.key / block_k}, at.outer);
+            return at.key % block_k >= first(place) && at.key % block_k <= last(place);
         };
         term.reads = {{first, false}, {last, false}};
         return term;
@@ -185,12 +183,12 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
         const auto mask_at = [this](const Expr &row, const Expr &key) {
             return mask(key, first_row + row, head, batch);
         };
-        return named_terms(terms, code_path,
-                           {softcap,
-                            alibi_slopes(head),
+        return named_terms(terms,
+                           {{{"softcap", softcap}, {"alibi_slope", alibi_slopes(head)}},
+                            {{"bias", {bias_at, bias.dim(1).stride()}}, {"mask", {mask_at, mask.dim(1).stride()}}},
                             first_row + diagonal_offset(batch),
                             outer,
-                            segment});
+                            code_path});
     }
 
     void constrain_buffers(const GpuTiles &tiles) {

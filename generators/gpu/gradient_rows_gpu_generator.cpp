@@ -1,4 +1,4 @@
-#include "half_storage.h"
+#include "algorithm/storage.h"
 #include "refuse_illegal_parameters.h"
 
 #include <Halide.h>
