@@ -4,30 +4,14 @@
 function(flashwright_generator_sources out program source_dir)
     if(program STREQUAL "plan")
         set(patterns kernels/*.cpp kernels/*.h kernels/plan/*)
+    elseif(program STREQUAL "gpu")
+        set(patterns generators/gpu/* algorithm/*.cpp algorithm/*.h schedules/gpu_* kernels/gpu_* kernels/tile_space_template.h)
     else()
-        set(patterns
-            generators/*.cpp
-            generators/*.h
-            generators/CMakeLists.txt
-            generators/gpu/*
-            algorithm/*.cpp
-            algorithm/*.h
-            schedules/*.cpp
-            schedules/*.h
-            kernels/*_tiles.h
-            kernels/*_schedules.*
-            kernels/op.h
-        )
+        set(patterns generators/*.cpp generators/*.h generators/CMakeLists.txt algorithm/*.cpp algorithm/*.h schedules/cpu_*
+                     kernels/cpu_tiles.h kernels/cpu_schedules.* kernels/op.h)
     endif()
     list(TRANSFORM patterns PREPEND "${source_dir}/")
     file(GLOB sources ${ARGN} ${patterns})
-    set(gpu_alone "/generators/gpu/|/schedules/gpu_|/kernels/gpu_")
-    if(program STREQUAL "gpu")
-        set(shared "/algorithm/")
-        list(FILTER sources INCLUDE REGEX "${gpu_alone}|${shared}")
-    elseif(program STREQUAL "cpu")
-        list(FILTER sources EXCLUDE REGEX "${gpu_alone}")
-    endif()
     list(SORT sources)
     set(${out} ${sources} PARENT_SCOPE)
 endfunction()
