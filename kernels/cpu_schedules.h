@@ -27,8 +27,8 @@ struct CpuSchedule {
     std::string (*rule)(const CpuTiles &tiles, int lanes);
 
     const char *name() const { return schedule_name(schedule); }
-    // A sentence with the parameter, what was expected and what came; empty for legal tiles. A kernel with illegal tiles
-    // would leave its buffers or take minutes to compile.
+    // A sentence with the parameter, what was expected and what came; empty for legal tiles. A kernel with illegal
+    // tiles would leave its buffers or take minutes to compile.
     std::string why_illegal(const CpuTiles &tiles, int lanes) const;
 };
 

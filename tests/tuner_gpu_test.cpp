@@ -1,5 +1,5 @@
 // Static analysis of GPU kernels, without a device or the CUDA tools.
-#include "kernels/gpu_forward_space.h"
+#include "kernels/gpu_tile_spaces.h"
 #include "tuner/cuda/cuda_tools.h"
 #include "tuner/cuda/gpu_configuration.h"
 #include "tuner/cuda/gpu_measurement_plan.h"

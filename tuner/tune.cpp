@@ -82,6 +82,11 @@ nlohmann::ordered_json warm_start(const TuneOptions &options) {
     return {{"kernels", nlohmann::ordered_json::array()}};
 }
 
+// A winners file that cannot be read would not be written to, so the search would be for nothing.
+void check_output(const std::string &path) {
+    if (std::filesystem::exists(path)) read_winners_of_any_machine(path);
+}
+
 // Writes the measured rows of the kernels whose tuning was completed.
 void write_winners_of(TuneOutcome &outcome, const TuneOptions &options, const GeneratorProgram &generator,
                       const TuneListener &listener) {

@@ -39,7 +39,7 @@ CpuSimdTiles tiles_of_variant(const ordered_json &kernel, const TileSpace &space
 }
 
 Candidate built(CandidateBuilder &builder, const KernelFamily &family, const CpuSimdTiles &tiles,
-                 const StopRequested &stop_requested) {
+                const StopRequested &stop_requested) {
     const Build build = builder.build({build_request_of(builder.generator(), family, tiles)}, stop_requested)[0];
     if (build.outcome.end != ChildEnd::finished && build.outcome.end != ChildEnd::interrupted)
         throw std::runtime_error(

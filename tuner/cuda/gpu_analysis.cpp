@@ -91,7 +91,7 @@ class GpuAnalyzer::Job {
         GpuPrediction prediction;
         prediction.architecture = architecture().name;
         prediction.report = parse_ptxas_report(text_of(scratch_->path("log")));
-        prediction.shared_bytes = gpu_shared_bytes(tiles_) + prediction.report.shared_bytes;
+        prediction.shared_bytes = gpu_shared_bytes(tiles_, GpuPass::forward) + prediction.report.shared_bytes;
         if (prediction.report.spilled > 0 && !analysis_.spills) {
             analysis_.spills = true;
             analysis_.detail = fmt::format("{}: {} bytes spilled", what_, prediction.report.spilled);

@@ -1,6 +1,6 @@
 #include "gpu_configuration.h"
 
-#include "kernels/gpu_forward_space.h"
+#include "kernels/gpu_tile_spaces.h"
 #include "tuner/candidates/candidate.h"
 #include "tuner/candidates/generator_program.h"
 

@@ -45,7 +45,7 @@ std::vector<std::size_t> gpu_shortlist(const std::vector<AnalyzedGpuTiles> &trie
     for (const std::size_t i : ranked) {
         const GpuTiles &tiles = tried[i].tiles;
         if (chosen.size() == count) break;
-        if (++alike[{tiles.rows, tiles.block_k, tiles.parts}] <= kMostAlike) chosen.push_back(i);
+        if (++alike[{tiles.rows, tiles.block_k, tiles.threads_per_row}] <= kMostAlike) chosen.push_back(i);
     }
     return chosen;
 }

@@ -1,7 +1,7 @@
 #include "gpu_results.h"
 
 #include "flashwright/flashwright.h"
-#include "kernels/gpu_forward_space.h"
+#include "kernels/gpu_tile_spaces.h"
 #include "support/text.h"
 
 namespace flashwright {
@@ -13,7 +13,7 @@ const KernelId kForward = {"forward", "f32", ""};  // the GPU kernels that are t
 
 Configuration configuration_of(const GpuTiles &tiles) {
     Configuration configuration;
-    for (const GpuTileParameter &parameter : gpu_tile_parameters())
+    for (const GpuTileSpace::Parameter &parameter : cuda_forward_space().parameters)
         configuration[parameter.name] = tiles.*parameter.member;
     return configuration;
 }

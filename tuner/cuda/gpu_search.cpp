@@ -38,7 +38,7 @@ class GpuSearch : public SearchedKernel {
     // Throws std::runtime_error if nothing is known of the baseline then.
     void rate_baseline() {
         step("the baseline");
-        analyze({space_.find(gpu_point_of(result_.kernel.tiles))}, true);
+        analyze({space_.find(cuda_forward_space().point_of(result_.kernel.tiles))}, true);
         if (!result_.tried.empty() && result_.tried[0].analysis.verdict != Verdict::ok)
             throw std::runtime_error(fmt::format("{}: the baseline cannot be analyzed: {}", result_.kernel.name,
                                                  result_.tried[0].analysis.detail));
@@ -49,9 +49,9 @@ class GpuSearch : public SearchedKernel {
     const SearchHistory &history() const override { return history_; }
 
     std::vector<std::size_t> starts() const override {
-        std::vector<std::size_t> starts = {space_.find(gpu_point_of(result_.kernel.tiles))};
-        for (const GpuTiles &tiles : gpu_tile_starts(result_.kernel.tiles.head_dim)) {
-            const std::size_t point = space_.find(gpu_point_of(tiles));
+        std::vector<std::size_t> starts = {space_.find(cuda_forward_space().point_of(result_.kernel.tiles))};
+        for (const GpuTiles &tiles : cuda_forward_space().starts(cuda_forward_context(result_.kernel.tiles.head_dim))) {
+            const std::size_t point = space_.find(cuda_forward_space().point_of(tiles));
             if (point < space_.size()) starts.push_back(point);
         }
         return starts;

@@ -3,7 +3,7 @@
 #include "gpu_measurement_plan.h"
 #include "gpu_results.h"
 #include "gpu_search.h"
-#include "kernels/gpu_forward_space.h"
+#include "kernels/gpu_tile_spaces.h"
 #include "measure/hardware.h"
 #include "support/clocks.h"
 #include "support/file.h"

@@ -33,11 +33,11 @@ std::vector<std::size_t> starts_of(const RecordedSpace &recorded, const SearchSp
         if (candidate.result.baseline) starts.push_back(space.find(candidate.point));
     }
     const nlohmann::ordered_json soft = machine_record.value("soft", nlohmann::ordered_json::object());
-    const CpuSimdMachine machine =
-        cpu_simd_machine(recorded.kernel.isa, element_size(recorded), soft.value("l1_kib", 32) * std::int64_t{1024},
-                         soft.value("l2_kib", 256) * std::int64_t{1024});
+    const CpuSearchContext machine =
+        cpu_search_context(recorded.kernel.isa, element_size(recorded), soft.value("l1_kib", 32) * std::int64_t{1024},
+                           soft.value("l2_kib", 256) * std::int64_t{1024});
     const TileSpace &tiles = tile_space_of(recorded.kernel.op);
-    for (const CpuSimdTiles &choice : tiles.starts(machine)) {
+    for (const CpuTiles &choice : tiles.starts(machine)) {
         const std::size_t point = space.find(tiles.point_of(choice));
         if (point < space.size()) starts.push_back(point);
     }

@@ -127,8 +127,8 @@ std::vector<std::size_t> SearchHistory::ranking(std::size_t shape) const {
     return points;
 }
 
-SearchSpace search_space(const TileSpace &tiles, const CpuSimdMachine &machine, const SmallestShape &shape,
-                         const CpuSimdTiles &default_tiles, const std::map<std::string, std::vector<int>> &only) {
+SearchSpace search_space(const TileSpace &tiles, CpuSearchContext context, const SmallestShape &shape,
+                         const CpuTiles &default_tiles, const std::map<std::string, std::vector<int>> &only) {
     std::vector<std::string> names;
     std::vector<bool> run_time;
     for (const TileParameter &parameter : tiles.parameters) {
@@ -146,7 +146,7 @@ SearchSpace search_space(const TileSpace &tiles, const CpuSimdMachine &machine, 
     };
     context.shape = shape;
     std::set<std::vector<int>> points = {tiles.point_of(default_tiles)};
-    for (const CpuSimdTiles &choice : tiles.choices(context)) {
+    for (const CpuTiles &choice : tiles.choices(context)) {
         const std::vector<int> point = tiles.point_of(choice);
         if (allowed(point)) points.insert(point);
     }

@@ -77,7 +77,7 @@ class SearchHistory {
 
 // The space of an op's tiles. `only`: allowed values by parameter; parameters of other ops are ignored. The default
 // tiles are always a point of it.
-SearchSpace search_space(const TileSpace &tiles, const CpuSimdMachine &machine, const SmallestShape &shape,
-                         const CpuSimdTiles &default_tiles, const std::map<std::string, std::vector<int>> &only);
+SearchSpace search_space(const TileSpace &tiles, CpuSearchContext context, const SmallestShape &shape,
+                         const CpuTiles &default_tiles, const std::map<std::string, std::vector<int>> &only);
 
 }  // namespace flashwright
