@@ -58,16 +58,16 @@ std::string GradientProblem::output_bytes() const {
         const Tensor &actual;
         const std::vector<double> &expected;
         double unit;
-    } gradients[] = {{"dq", problem.dq, expected.dq, expected.dq_unit},
-                     {"dk", problem.dk, expected.dk, expected.dk_unit},
-                     {"dv", problem.dv, expected.dv, expected.dv_unit},
-                     {"dbias", problem.dbias, expected.dbias, expected.dbias_unit}};
-    for (const auto &[name, actual, values_expected, unit] : gradients) {
+    } gradients[] = {{"dq", problem.dq, reference.dq, reference.dq_unit},
+                     {"dk", problem.dk, reference.dk, reference.dk_unit},
+                     {"dv", problem.dv, reference.dv, reference.dv_unit},
+                     {"dbias", problem.dbias, reference.dbias, reference.dbias_unit}};
+    for (const auto &[name, actual, expected, unit] : gradients) {
         if (!actual.given()) continue;
         if (!actual.fully_written()) return ::testing::AssertionFailure() << "some of " << name << " was not written";
         if (!actual.gaps_intact()) return ::testing::AssertionFailure() << "bytes beside " << name << " were written";
         // The unit stands beside the values, so that all are measured by it.
-        std::vector<double> values = actual.values(), wanted = values_expected;
+        std::vector<double> values = actual.values(), wanted = expected;
         const bool half = problem.forward.dtype == FLASHWRIGHT_F16;
         values.push_back(half ? rounded_to_binary16(unit) : unit), wanted.push_back(unit);
         const auto result =
