@@ -85,8 +85,8 @@ few=(--only threads=64 --only rows=2 --only tile_d=4 --only tile_v=16 --only thr
 tune 0 --output faults.json "${few[@]}" --only block_k=4,8,12,20,24 --compile-limit 20
 says stdout "6 of 6 candidates tried, 2 compile, 1 spill, 1 timeout" "win: threads=64 rows=2 block_k=24" \
     "No device was used" "-DFLASHWRIGHT_GPU_CONFIG=$work/faults.json" "sm_80, sm_90,"
-says stderr "block_k=8 tile_d=4 tile_v=16 parts=1: ptxas for sm_80: signal 11" "block_k=12 tile_d=4 tile_v=16 parts=1: ptxas for sm_80: not done" \
-    "block_k=20 tile_d=4 tile_v=16 parts=1: ptxas for sm_80: exit code 255: ptxas fatal: no"
+says stderr "block_k=8 tile_d=4 tile_v=16 threads_per_row=1: ptxas for sm_80: signal 11" "block_k=12 tile_d=4 tile_v=16 threads_per_row=1: ptxas for sm_80: not done" \
+    "block_k=20 tile_d=4 tile_v=16 threads_per_row=1: ptxas for sm_80: exit code 255: ptxas fatal: no"
 $python - <<'PYTHON' || fail "the files of the fault suite"
 import collections, json
 before, after = json.load(open("facts.json"))["configuration"], json.load(open("faults.json"))

@@ -85,9 +85,9 @@ shape=(--shape "1,1,1,32,24,32")
 configure "" 32 4
 tune 0 --output faults.json "${few[@]}" --only tile_v=16 --only block_k=8,12,16,20,24 "${shape[@]}" --run-limit 40
 says stdout "measured: 5 besides the baseline, 1 compile, 1 crash, 1 timeout, 1 wrong" \
-    "threads=32 rows=1 block_k=12 tile_d=4 tile_v=16 parts=1" "Measured on fake (compute capability 8.8, driver for CUDA 12.4)"
-says stderr "block_k=8 tile_d=4 tile_v=16 parts=1: wrong: 1,2,1,67,61,29,27: inf times the tolerance" "block_k=16 tile_d=4 tile_v=16 parts=1: crash: 1,2,1,67,61,29,27: signal 11" \
-    "block_k=20 tile_d=4 tile_v=16 parts=1: timeout: 1,2,1,67,61,29,27: silent for 40 s" "block_k=24 tile_d=4 tile_v=16 parts=1: compile: exit code 1: error: it does not compile"
+    "threads=32 rows=1 block_k=12 tile_d=4 tile_v=16 threads_per_row=1" "Measured on fake (compute capability 8.8, driver for CUDA 12.4)"
+says stderr "block_k=8 tile_d=4 tile_v=16 threads_per_row=1: wrong: 1,2,1,67,61,29,27: inf times the tolerance" "block_k=16 tile_d=4 tile_v=16 threads_per_row=1: crash: 1,2,1,67,61,29,27: signal 11" \
+    "block_k=20 tile_d=4 tile_v=16 threads_per_row=1: timeout: 1,2,1,67,61,29,27: silent for 40 s" "block_k=24 tile_d=4 tile_v=16 threads_per_row=1: compile: exit code 1: error: it does not compile"
 $python - "$FLASHWRIGHT_SOURCE_DIR/docs/schemas/results-2.schema.json" <<'PYTHON' || fail "the files of the fault suite"
 import json, sys
 file, facts, after = (json.load(open(name)) for name in ("faults.t4.json", "fake/generate.json", "faults.json"))
@@ -182,7 +182,7 @@ wait $pid || code=$?
 # Every term, values that are not finite, another head dimension: all is right, and then the driver fails.
 configure softcap+alibi+bias+mask 64 4
 FAKE_CUDA_FAULT=1 tune 1 --output terms.json "${few[@]}" --only tile_v=16 --only block_k=12 --shape 1,1,1,32,24,64
-says stderr "error: the baseline of forward_softcap_alibi_bias_mask_f32_cuda_d64_careful failed: crash: 1,1,1,32,24,64: cuEventSynchronize:"
+says stderr "error: the baseline of forward_softcap_alibi_bias_mask_f32_cuda_d64_nansafe failed: crash: 1,1,1,32,24,64: cuEventSynchronize:"
 
 # A driver that crashes while it is asked is named, and nothing is measured.
 mkdir broken
