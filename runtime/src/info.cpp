@@ -19,6 +19,6 @@ flashwright_isa_info flashwright_isa(int32_t index) {
 flashwright_kernel_info flashwright_kernel(int32_t index) {
     if (index < 0 || index >= kKernelCount) return {};
     const Kernel &kernel = kKernels[index];
-    return {kernel.name,       op_name(kernel.op), kernel.dtype,          kernel.isa,
-            kernel.terms_text, kernel.tiles_json,  kernel.is_generic() ? 1 : 0};
+    return {kernel.name,       op_name(kernel.op),         kernel.dtype, kernel.isa, kernel.terms_text,
+            kernel.tiles_json, kernel.is_generic() ? 1 : 0};
 }
