@@ -114,9 +114,11 @@ std::string registry_source(const KernelCatalogue &catalogue, const std::vector<
         for (const TunedShape &row : entry.table) rows += row_source(entry, row);
         row_count += entry.table.size();
     }
-    return R"(// Generated from the configuration by flashwright_plan. Of one op, dtype, ISA and set of terms, the default comes first.
-#include "runtime/src/kernel_abi.h"
-
+    const std::string include = "#include \"runtime/src/kernel_abi.h\"\n";  // of the generated file, not of this one
+    return "// Generated from the configuration by flashwright_plan. Of one op, dtype, ISA and set of terms, the "
+           "default comes "
+           "first.\n" +
+           include + R"(
 #include <type_traits>
 
 namespace flashwright {
