@@ -114,7 +114,7 @@ python=python3
 if $python -c 'import jsonschema' 2>/dev/null; then
     $python - "$FLASHWRIGHT_SOURCE_DIR/docs/schemas" <<'PYTHON' || fail "the schemas"
 import json, jsonschema, sys
-for file, schema in (("winners.json", "winners-1"), ("winners.t4.json", "results-2"), ("gradient.t4.json", "results-2")):
+for file, schema in (("winners.json", "configuration-2"), ("winners.t4.json", "results-2"), ("gradient.t4.json", "results-2")):
     schema = json.load(open(f"{sys.argv[1]}/{schema}.schema.json"))
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(json.load(open(file)), schema)
