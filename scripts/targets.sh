@@ -28,7 +28,7 @@ for target in "${targets[@]}"; do
     rm -rf "${work:?}/run/$target"
     mkdir -p "$work/run/$target"
     tar xzf "${archives[-1]}" -C "$work/run/$target"
-    for object in "$work/run/$target/$name"/kernels/*; do
+    for object in "$work/run/$target/$name"/objects/*; do
         start=$(od -An -tx1 -N4 "$object" | tr -d ' ')
         if [[ $start != "${formats[${target##*-}]}"* ]]; then
             echo "error: $object: expected an object for ${target##*-}, got one that starts with $start"
@@ -36,7 +36,7 @@ for target in "${targets[@]}"; do
         fi
     done
     if [ -z "${toolchains[$target]:-}" ]; then
-        say "$target: $(find "$work/run/$target/$name/kernels" -type f | wc -l) objects in the target's format; skipped: nothing here can run them"
+        say "$target: $(find "$work/run/$target/$name/objects" -type f | wc -l) objects in the target's format; skipped: nothing here can run them"
         continue
     fi
     say "$target: building from its archive, and running"
