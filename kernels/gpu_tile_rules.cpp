@@ -13,7 +13,6 @@ constexpr int kMostRegisters = 255;                         // that an instructi
 constexpr int kMostRows = 256;       // of a thread block: all of them test the blocks of keys at its diagonal
 constexpr int kMostUnrolled = 6144;  // multiply-adds: about 128 KB of code in a loop, and seconds of ptxas
 constexpr int kFewestChannels = 32;  // of a thread that shares rows: it does the softmax of each of them
-constexpr int kStatistics = 4;       // slots of the softmax state before its channels (OnlineSoftmax::kAccumulator)
 
 std::string text(long long value) { return std::to_string(value); }
 
