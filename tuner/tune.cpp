@@ -127,7 +127,7 @@ void drop_unmeasured(const TuningSession &session, TunedKernel &kernel) {
 // cannot be built and run.
 TunedKernel tune_kernel(const TuneOptions &options, const KernelFamily &family, CandidateBuilder &builder,
                         Journal &journal, const TuneListener &listener, const StopRequested &stop_requested,
-                        const std::vector<CpuSimdTiles> &warm_starts, double seconds) {
+                        const std::vector<CpuTiles> &warm_starts, double seconds) {
     const double deadline = wall_seconds() + seconds;
     TuningSession session(options, family, builder, journal, listener, stop_requested);
     TunedKernel result;

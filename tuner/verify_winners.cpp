@@ -28,8 +28,8 @@ ShapeSpec shape_of(const ordered_json &row) {
     return {1, kHeads, kHeads, shape["seqlen_q"], shape["seqlen_k"], head_dim, head_dim, shape["causal"]};
 }
 
-CpuSimdTiles tiles_of_variant(const ordered_json &kernel, const TileSpace &space, const std::string &id) {
-    CpuSimdTiles tiles = {};
+CpuTiles tiles_of_variant(const ordered_json &kernel, const TileSpace &space, const std::string &id) {
+    CpuTiles tiles = {};
     for (const auto &variant : kernel["variants"]) {
         if (variant["id"] != id) continue;
         for (const TileParameter &parameter : space.parameters)
@@ -38,7 +38,7 @@ CpuSimdTiles tiles_of_variant(const ordered_json &kernel, const TileSpace &space
     return tiles;
 }
 
-Candidate built(CandidateBuilder &builder, const KernelFamily &family, const CpuSimdTiles &tiles,
+Candidate built(CandidateBuilder &builder, const KernelFamily &family, const CpuTiles &tiles,
                 const StopRequested &stop_requested) {
     const Build build = builder.build({build_request_of(builder.generator(), family, tiles)}, stop_requested)[0];
     if (build.outcome.end != ChildEnd::finished && build.outcome.end != ChildEnd::interrupted)
