@@ -202,7 +202,7 @@ CUDA_TOOLS='' PATH=$work/empty tune 1 --output w.json
 grep -q "error: [a-z]*: expected the [a-z]* of the CUDA toolkit, in the folder that CUDA_TOOLS names" stderr ||
     [ -x /usr/local/cuda/bin/nvdisasm ] || fail "no tools: $(cat stderr)"
 
-# Real code: two candidates besides the default.
+# Real code: two candidates besides the baseline.
 export CUDA_TOOLS=$tools
 [ $failures -eq 0 ] || exit 1
 for tool in ptxas nvdisasm; do
