@@ -62,7 +62,7 @@ void run_forward(const ForwardOptions &options) {
     }
     std::vector<std::int64_t> rows = q.array().shape;
     rows.pop_back();
-    const NpyArray lse = new_array("lse", dtype, rows);
+    const NpyArray lse = new_array("lse", accumulation_dtype(dtype), rows);
     rows.push_back(v.array().shape.back());
     const NpyArray out = new_array("out", dtype, rows);
 
