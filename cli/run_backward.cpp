@@ -25,7 +25,7 @@ struct BackwardOptions {
 };
 
 void verify(const flashwright_backward_args &args) {
-    const GradientError error = gradient_error(reference_gradient(args), args);
+    const GradientError error = gradient_error(expected_gradient(args), args);
     const double tolerance = gradient_tolerance(args.q.dtype);
     double largest = 0;
     for (const auto &[name, value] : error.gradients) {

@@ -69,7 +69,7 @@ void run_forward(const ForwardOptions &options) {
     }
     std::vector<std::int64_t> rows = q.array().shape;
     rows.pop_back();
-    NpyArray lse = planned_array("lse", dtype, rows);
+    NpyArray lse = planned_array("lse", accumulation_dtype(dtype), rows);
     rows.push_back(v.array().shape.back());
     NpyArray out = planned_array("out", dtype, rows);
 

@@ -190,9 +190,7 @@ void add_tune(CLI::App &app) {
     command->add_option("--op", options.ops, "Operations (default forward)")
         ->check(CLI::IsMember(tunable_ops()).description(""))
         ->type_name("forward|backward");
-    command->add_option("--dtype", options.dtypes, "Element types (default: all)")
-        ->check(CLI::IsMember({"f32", "f64"}).description(""))
-        ->type_name("f32|f64");
+    take_cpu_dtypes(command->add_option("--dtype", options.dtypes, "Element types (default: all)"));
     command
         ->add_option(
             "--backend", arguments->backend,

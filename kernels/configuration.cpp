@@ -66,7 +66,8 @@ KernelVariant read_variant(const JsonNode &node, const KernelEntry &entry) {
     const JsonNode schedule = node["schedule"];
     variant.schedule = find_cpu_schedule(entry.op, schedule.text());
     if (variant.schedule == nullptr) schedule.expect("one of " + cpu_schedule_names(entry.op));
-    variant.tiles = read_tiles(node["tiles"], *variant.schedule, lanes_of(*entry.isa, entry.dtype->bytes));
+    variant.tiles =
+        read_tiles(node["tiles"], *variant.schedule, lanes_of(*entry.isa, accumulation_bytes(*entry.dtype)));
     if (node.has("why")) node["why"].text();
     return variant;
 }

@@ -61,7 +61,7 @@ void upgrade_entry(ordered_json &entry) {
         for (ordered_json &variant : *variants) {
             if (!variant.is_object() || variant.contains("schedule")) continue;
             const std::string id = text_of(variant, "id");
-            const std::string schedule = schedule_of(variant, op->op, lanes_of(*isa, dtype->bytes));
+            const std::string schedule = schedule_of(variant, op->op, lanes_of(*isa, accumulation_bytes(*dtype)));
             variant["schedule"] = schedule;
             renamed[id] = new_id(id, schedule);
             if (renamed[id] != id) variant["id"] = renamed[id];

@@ -38,6 +38,9 @@ struct AccumulationOf {
     using type = Storage;
 };
 
+// Whether sums are wider than the elements, so that results are rounded.
+constexpr bool rounds(flashwright_dtype id) { return accumulation_dtype(id) != id; }
+
 // Of a dtype in kDtypes.
 constexpr double forward_tolerance(flashwright_dtype id) { return find_dtype(id)->forward_tolerance; }
 constexpr double gradient_tolerance(flashwright_dtype id) { return find_dtype(id)->gradient_tolerance; }
@@ -56,8 +59,8 @@ constexpr ElementType element_type(flashwright_dtype id) {
     return id == FLASHWRIGHT_BOOL ? ElementType{"bool", "|b1", 1} : ElementType{"i32", "<i4", 4};
 }
 
-// f(T{}) with the C++ type of the elements of a dtype that has CPU kernels. A dtype without a case does not compile
-// under -Wswitch.
+// f(T{}) with the C++ type of the elements of a dtype that has CPU kernels. T converts to its sums' type by itself, and
+// from it by static_cast. A dtype without a case does not compile under -Wswitch.
 template <typename F>
 auto dispatch_cpu_dtype(flashwright_dtype dtype, F &&f) {
     switch (dtype) {

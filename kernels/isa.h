@@ -36,6 +36,7 @@ constexpr const Isa *find_isa(std::string_view name) {
     return nullptr;
 }
 
-constexpr int lanes_of(const Isa &isa, int element_bytes) { return isa.vector_bits / 8 / element_bytes; }
+// In vectors of sums, whose elements have `bytes`.
+constexpr int lanes_of(const Isa &isa, int bytes) { return isa.vector_bits / 8 / bytes; }
 
 }  // namespace flashwright

@@ -88,11 +88,18 @@ std::string kernel_name(const KernelEntry &entry, const KernelVariant &variant) 
     return entry.name() + "_" + variant.id;
 }
 
+std::vector<std::string> type_arguments(const Dtype &dtype) {
+    const Dtype &accumulation = *find_dtype(dtype.accumulation);
+    std::vector<std::string> arguments = {std::string("dtype=") + dtype.halide};
+    if (&accumulation != &dtype) arguments.push_back(std::string("accumulation=") + accumulation.halide);
+    return arguments;
+}
+
 std::string generator_arguments(const KernelEntry &entry, const KernelVariant &variant, const System &system) {
     const std::string op = op_name(entry.op), name = kernel_name(entry, variant);
     std::string arguments = "-g " + op + " -f flashwright_" + name + " -n " + name +
-                            " -e object,stmt,assembly target=" + halide_target(*entry.isa, system) +
-                            " dtype=" + entry.dtype->halide;
+                            " -e object,stmt,assembly target=" + halide_target(*entry.isa, system);
+    for (const std::string &argument : type_arguments(*entry.dtype)) arguments += " " + argument;
     if (entry.terms != 0) arguments += " terms=" + terms_text(entry.terms, "+");
     arguments += std::string(" schedule=") + variant.schedule->name();
     for (const CpuTileParameter &parameter : variant.schedule->parameters) {

@@ -20,6 +20,9 @@ std::string kernel_name(const KernelEntry &entry, const KernelVariant &variant);
 // The command line of the generator program for one kernel, without paths.
 std::string generator_arguments(const KernelEntry &entry, const KernelVariant &variant, const System &system);
 
+// Of them those that say which types the kernel has.
+std::vector<std::string> type_arguments(const Dtype &dtype);
+
 // kernel_registry.cpp.
 std::string registry_source(const KernelCatalogue &catalogue, const std::vector<NamedConfiguration> &configurations);
 

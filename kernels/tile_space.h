@@ -20,7 +20,7 @@ struct SmallestShape {
 struct CpuSearchContext {
     int lanes;            // elements in a vector
     int registers;        // vectors
-    int element_size;     // bytes
+    int element_size;     // bytes of a sum
     std::int64_t l1, l2;  // bytes of one core's data caches
     SmallestShape shape = {};
 };

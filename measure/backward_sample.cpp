@@ -1,6 +1,7 @@
 #include "backward_sample.h"
 
 #include "check_status.h"
+#include "kernels/dtype_dispatch.h"
 #include "reference/contiguous_tensor.h"
 
 namespace flashwright {
@@ -13,7 +14,7 @@ BackwardSample::BackwardSample(const ShapeSpec &shape, flashwright_dtype dtype, 
     args_.k = args_.dk = forward.k;
     args_.v = args_.dv = forward.v;
     args_.out = args_.dout = forward.out;
-    args_.softmax_lse = contiguous_tensor(dtype, {shape.batch, shape.num_heads, shape.seqlen_q});
+    args_.softmax_lse = contiguous_tensor(accumulation_dtype(dtype), {shape.batch, shape.num_heads, shape.seqlen_q});
     args_.score = forward.score;
     memory_ = allocate_tensors({&args_.softmax_lse, &args_.dout, &args_.dq, &args_.dk, &args_.dv}, placement);
 }

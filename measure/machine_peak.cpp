@@ -1,5 +1,7 @@
 #include "machine_peak.h"
 
+#include "kernels/dtype_dispatch.h"
+#include "kernels/isa.h"
 #include "machine_info.h"
 #include "statistics.h"
 #include "support/clocks.h"
@@ -103,30 +105,29 @@ std::size_t bandwidth_buffer_bytes() {
 }  // namespace
 
 struct FmaPeak::Loop {
-    const char *isa;
-    void (*run)(std::int64_t iterations);
+    int vector_bits;
     flashwright_dtype dtype;
+    void (*run)(std::int64_t iterations);
     int flops_per_iteration;
 };
 
 FmaPeak::FmaPeak(const std::string &isa, flashwright_dtype dtype, int threads) : threads_(threads) {
     static constexpr Loop kLoops[] = {
+#if defined(__x86_64__) || defined(__aarch64__)
+        {128, FLASHWRIGHT_F32, run_f32x4, kSums128 * 4 * 2},
+        {128, FLASHWRIGHT_F64, run_f64x2, kSums128 * 2 * 2},
+#endif
 #if defined(__x86_64__)
-        {"baseline", run_f32x4, FLASHWRIGHT_F32, kSums128 * 4 * 2},
-        {"baseline", run_f64x2, FLASHWRIGHT_F64, kSums128 * 2 * 2},
-        {"sse41", run_f32x4, FLASHWRIGHT_F32, kSums128 * 4 * 2},
-        {"sse41", run_f64x2, FLASHWRIGHT_F64, kSums128 * 2 * 2},
-        {"avx2", run_f32x8, FLASHWRIGHT_F32, kSums256 * 8 * 2},
-        {"avx2", run_f64x4, FLASHWRIGHT_F64, kSums256 * 4 * 2},
-        {"avx512", run_f32x16, FLASHWRIGHT_F32, kSums512 * 16 * 2},
-        {"avx512", run_f64x8, FLASHWRIGHT_F64, kSums512 * 8 * 2},
-#elif defined(__aarch64__)
-        {"neon", run_f32x4, FLASHWRIGHT_F32, kSums128 * 4 * 2},
-        {"neon", run_f64x2, FLASHWRIGHT_F64, kSums128 * 2 * 2},
+        {256, FLASHWRIGHT_F32, run_f32x8, kSums256 * 8 * 2},
+        {256, FLASHWRIGHT_F64, run_f64x4, kSums256 * 4 * 2},
+        {512, FLASHWRIGHT_F32, run_f32x16, kSums512 * 16 * 2},
+        {512, FLASHWRIGHT_F64, run_f64x8, kSums512 * 8 * 2},
 #endif
     };
-    loop_ = std::find_if(std::begin(kLoops), std::end(kLoops),
-                         [&](const Loop &loop) { return isa == loop.isa && dtype == loop.dtype; });
+    const Isa *row = find_isa(isa);
+    loop_ = std::find_if(std::begin(kLoops), std::end(kLoops), [&](const Loop &loop) {
+        return row != nullptr && row->vector_bits == loop.vector_bits && accumulation_dtype(dtype) == loop.dtype;
+    });
     if (loop_ == std::end(kLoops)) {
         throw std::invalid_argument("no peak measurement for ISA " + isa);
     }

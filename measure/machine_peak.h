@@ -13,8 +13,8 @@
 
 namespace flashwright {
 
-// Multiplications and additions per second on `threads` threads at once, with the vectors of an ISA: fused where it has
-// FMA (avx2, avx512, neon), else a multiplication and an addition (baseline, sse41).
+// Multiplications and additions per second on `threads` threads at once, in the type that a dtype's sums have and with
+// vectors as wide as an ISA's. They are fused, except on x86 with vectors of 128 bits.
 class FmaPeak {
  public:
     FmaPeak(const std::string &isa, flashwright_dtype dtype, int threads);  // throws for an unknown ISA

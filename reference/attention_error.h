@@ -16,6 +16,7 @@ struct AttentionError {
     double softmax_lse;  // largest difference, each relative to max(1, |lse|) of the reference
 };
 
+// Where elements are narrower than sums, a difference is that of the values before they were rounded to elements.
 // NaN and infinity are no difference where both sides hold it, and an infinite one where one side does.
 AttentionError attention_error(const ReferenceAttention &reference, const flashwright_tensor &out,
                                const flashwright_tensor &softmax_lse);

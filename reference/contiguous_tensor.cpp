@@ -20,7 +20,7 @@ void fill(const flashwright_tensor &tensor, std::int64_t s) {
     T *data = static_cast<T *>(tensor.data);
     const auto count = static_cast<std::int64_t>(element_count(tensor));
     for (std::int64_t n = 0; n < count; ++n) {
-        data[n] = static_cast<T>((37 * n + 101 * s + 13) % 97 - 48) / 32;
+        data[n] = static_cast<T>(static_cast<double>((37 * n + 101 * s + 13) % 97 - 48) / 32);
     }
 }
 

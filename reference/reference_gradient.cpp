@@ -1,6 +1,7 @@
 #include "reference_gradient.h"
 
 #include "attention_error.h"
+#include "kernels/dtype_dispatch.h"
 #include "reference_score.h"
 
 #include <algorithm>
@@ -178,6 +179,10 @@ template ReferenceGradient reference_gradient<long double>(const flashwright_bac
 
 ReferenceGradient reference_gradient_from_out(const flashwright_backward_args &args) {
     return Gradient<double>(args, nullptr, true).compute();
+}
+
+ReferenceGradient expected_gradient(const flashwright_backward_args &args) {
+    return rounds(args.out.dtype) ? reference_gradient_from_out(args) : reference_gradient(args);
 }
 
 ReferenceGradient plain_gradient(const flashwright_backward_args &args, double (*rounding)(double)) {

@@ -23,6 +23,9 @@ ReferenceGradient reference_gradient(const flashwright_backward_args &args);
 // The same, but with sum(dout * out) of each row from args.out, which is rounded: as kernels get it.
 ReferenceGradient reference_gradient_from_out(const flashwright_backward_args &args);
 
+// What a backward kernel is compared with: the gradients from args.out where its elements are rounded.
+ReferenceGradient expected_gradient(const flashwright_backward_args &args);
+
 // Gradients by attention that writes each step down in a narrow type: scores, probabilities, dP = dout * v, dS before
 // and after the soft cap, and the results are rounded, and exact in between. Units are rounded nowhere.
 ReferenceGradient plain_gradient(const flashwright_backward_args &args, double (*rounding)(double));

@@ -1,10 +1,12 @@
 #include "tensor_reader.h"
 
-#include "binary16.h"
+#include "element.h"
+#include "kernels/dtype_dispatch.h"
 
 namespace flashwright {
 
-TensorReader::TensorReader(const flashwright_tensor &tensor) : data_(tensor.data), dtype_(tensor.dtype) {
+TensorReader::TensorReader(const flashwright_tensor &tensor)
+    : data_(tensor.data), dtype_(tensor.dtype), bytes_(element_type(tensor.dtype).bytes) {
     for (int axis = 0; axis < 4; ++axis) {
         const int source = axis - (4 - tensor.rank);
         shape_[axis] = source < 0 ? 1 : tensor.shape[source];
@@ -14,19 +16,7 @@ TensorReader::TensorReader(const flashwright_tensor &tensor) : data_(tensor.data
 
 double TensorReader::operator()(std::int64_t batch, std::int64_t head, std::int64_t row, std::int64_t channel) const {
     const std::int64_t n = batch * strides_[0] + head * strides_[1] + row * strides_[2] + channel * strides_[3];
-    switch (dtype_) {
-        case FLASHWRIGHT_F32:
-            return static_cast<const float *>(data_)[n];
-        case FLASHWRIGHT_F64:
-            return static_cast<const double *>(data_)[n];
-        case FLASHWRIGHT_F16:
-            return binary16_value(static_cast<const std::uint16_t *>(data_)[n]);
-        case FLASHWRIGHT_I32:
-            return static_cast<const std::int32_t *>(data_)[n];
-        case FLASHWRIGHT_BOOL:
-            break;
-    }
-    return static_cast<const std::uint8_t *>(data_)[n] != 0;
+    return load_element(static_cast<const std::byte *>(data_) + n * bytes_, dtype_);
 }
 
 TensorRows::TensorRows(const flashwright_tensor &tensor) {

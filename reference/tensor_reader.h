@@ -20,6 +20,7 @@ class TensorReader {
  private:
     const void *data_;
     flashwright_dtype dtype_;
+    int bytes_;  // of an element
     std::int64_t shape_[4], strides_[4];
 };
 

@@ -1,5 +1,6 @@
 // Reads the generated assembly of the forward and backward kernels: the loops of their matrix products must consist of
 // multiply-adds on whole registers, and keep what they work on in registers.
+#include "kernels/isa.h"
 #include "tests/support/kernels.h"
 
 #include <gtest/gtest.h>
@@ -129,7 +130,8 @@ TEST_P(Assembly, MatrixLoopsAreMultiplyAddsInRegisters) {
 
     // Every product is there for masked blocks; a kernel without terms has each for full blocks too.
     const bool gradient = kernel.op == "backward";
-    const std::int64_t lanes = (kernel.isa == "avx512" ? 64 : 32) / element_type(kernel.dtype).bytes;
+    const Isa &isa = *find_isa(kernel.isa);
+    const std::int64_t lanes = lanes_of(isa, accumulation_bytes(*find_dtype(kernel.dtype)));
     const std::int64_t tile = gradient             ? kernel.width / lanes * std::min(kernel.tile_q, kernel.tile_k)
                               : kernel.is_decode() ? kernel.block_q * kernel.tile_v / lanes
                                                    : kernel.row_vectors * std::min(kernel.tile_k, kernel.tile_v);
@@ -138,7 +140,7 @@ TEST_P(Assembly, MatrixLoopsAreMultiplyAddsInRegisters) {
     EXPECT_GE(loops.size(), kernel.terms.empty() ? 2 * products : products)
         << "matrix loops of " << tile << " multiply-adds or more in " << path;
 
-    const std::string whole = kernel.isa == "avx512" ? "%zmm" : "%ymm";
+    const std::string whole = isa.vector_bits == 512 ? "%zmm" : "%ymm";
     for (const Lines &loop : loops) {
         const auto multiply_adds = static_cast<std::size_t>(std::count_if(loop.begin(), loop.end(), is_fma));
         EXPECT_LE(loop.size(), 2 * multiply_adds + 8) << "more than an instruction beside each multiply-add\n"

@@ -41,7 +41,7 @@ class GradientCases : public GradientTest {
         ASSERT_TRUE(is_ok(run(p, execution))) << p.describe();
     }
     void expect_right(const GradientProblem &p) const {
-        EXPECT_TRUE(gradients_match(p, reference_backward(p.forward, p.dout.values()))) << p.describe();
+        EXPECT_TRUE(gradients_match(p, expected_backward(p.forward, p.dout.values()))) << p.describe();
     }
     void expect(const Tensor &actual, const std::vector<double> &expected) const {
         EXPECT_TRUE(values_match(actual.values(), expected, gradient_tolerance(dtype())));
@@ -161,7 +161,7 @@ TEST_P(GradientCases, ScaleThatOverflowsOneOperand) {
     far_apart.forward.q.assign([=](std::int64_t n) { return 1e-9 / large * std::cos(static_cast<double>(n)); });
     run_it(far_apart);
     // dQ itself exceeds the largest number.
-    const ReferenceGradient expected = reference_backward(far_apart.forward, far_apart.dout.values());
+    const ReferenceGradient expected = expected_backward(far_apart.forward, far_apart.dout.values());
     expect(far_apart.dk, expected.dk);
     expect(far_apart.dv, expected.dv);
 }
@@ -176,7 +176,7 @@ TEST_P(GradientCases, AlibiFarFromTheDiagonal) {
     run_it(p);
     // lse is large, and so is the effect of its rounding on P.
     const double rounding = (dtype() == FLASHWRIGHT_F64 ? 1e-16 * 1e7 : 6e-8 * 64) * 20;
-    const ReferenceGradient expected = reference_backward(p.forward, p.dout.values());
+    const ReferenceGradient expected = expected_backward(p.forward, p.dout.values());
     EXPECT_TRUE(values_match(p.dv.values(), expected.dv, rounding));
     EXPECT_TRUE(values_match(p.dq.values(), expected.dq, rounding));
 }
@@ -207,7 +207,7 @@ TEST_P(GradientCases, GarbageBehindCausalityWindowAndMask) {
         set_row(p.forward.q, 0, 0, 0, kNaN), set_row(p.dout, 0, 0, 0, kNaN);
         run_it(p);
         const std::vector<double> dout = p.dout.values();
-        const ReferenceGradient expected = reference_backward(p.forward, dout);
+        const ReferenceGradient expected = expected_backward(p.forward, dout);
         for (std::size_t n = 0; n < expected.dk.size(); n++)
             EXPECT_EQ(std::isnan(p.dk.values()[n]), std::isnan(expected.dk[n])) << n;
         for (std::size_t n = 0; n < expected.dv.size(); n++)

@@ -14,13 +14,14 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 struct Steps {
     explicit Steps(const Problem &of, Form form = Form::contiguous)
         : problem(of), rows{problem.shape.batch, problem.shape.heads, problem.shape.seqlen_q} {
+        const flashwright_dtype sums = accumulation_dtype(problem.dtype);
         std::vector<std::int64_t> of_acc = rows, of_scores = rows;
         of_acc.push_back(problem.shape.head_dim_v), of_scores.push_back(problem.shape.seqlen_k);
         for (int n = 0; n < 2; n++) {
-            m[n] = Tensor(problem.dtype, rows), l[n] = Tensor(problem.dtype, rows);
-            acc[n] = Tensor(problem.dtype, of_acc, strides_of(form, of_acc));
+            m[n] = Tensor(sums, rows), l[n] = Tensor(sums, rows);
+            acc[n] = Tensor(sums, of_acc, strides_of(form, of_acc));
         }
-        scores = Tensor(problem.dtype, of_scores, strides_of(form, of_scores));
+        scores = Tensor(sums, of_scores, strides_of(form, of_scores));
         const std::vector<double> expected = reference_scores(problem);
         scores.assign([&](std::int64_t n) { return expected[static_cast<std::size_t>(n)]; });
         reset();
@@ -35,12 +36,12 @@ struct Steps {
 
     // Keys begin <= j < end.
     flashwright_step_args args(std::int64_t begin, std::int64_t end, bool in_place) const {
-        const std::int64_t size = static_cast<std::int64_t>(size_of(problem.dtype));
+        const auto size = [](const Tensor &tensor) { return static_cast<std::int64_t>(size_of(tensor.dtype())); };
         flashwright_step_args args{};
         args.scores = scores.view(), args.v = problem.v.view();
-        args.scores.data = static_cast<char *>(args.scores.data) + begin * args.scores.strides[3] * size;
+        args.scores.data = static_cast<char *>(args.scores.data) + begin * args.scores.strides[3] * size(scores);
         args.scores.shape[3] = args.v.shape[2] = end - begin;
-        args.v.data = static_cast<char *>(args.v.data) + begin * args.v.strides[2] * size;
+        args.v.data = static_cast<char *>(args.v.data) + begin * args.v.strides[2] * size(problem.v);
         const int next = in_place ? current : 1 - current;
         args.m = m[current].view(), args.l = l[current].view(), args.acc = acc[current].view();
         args.m_out = m[next].view(), args.l_out = l[next].view(), args.acc_out = acc[next].view();

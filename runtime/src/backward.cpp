@@ -8,7 +8,6 @@
 #include "call_by_kernel.h"
 #include "execution.h"
 #include "kernel_choice.h"
-#include "kernels/dtype_dispatch.h"
 #include "status.h"
 
 namespace flashwright {
@@ -35,9 +34,8 @@ flashwright_status check_all_spans(const BackwardProblem &problem, const Backwar
     return ok_status();
 }
 
-template <typename T>
-flashwright_status run_backward(const BackwardProblem &problem, const Kernel &kernel,
-                                const flashwright_execution &execution) {
+flashwright_status run_chunks(const BackwardProblem &problem, const Kernel &kernel,
+                              const flashwright_execution &execution) {
     if (problem.nothing_to_write()) return ok_status();
     const BackwardSizes sizes(problem, kernel);
     BackwardState state(problem, sizes);
@@ -52,16 +50,14 @@ flashwright_status run_backward(const BackwardProblem &problem, const Kernel &ke
     return run_tasks(execution, grid, operations, sizes.worker_bytes(),
                      [&](const BackwardTask &task, Scratch &scratch) {
                          for (std::int64_t chunk = task.chunk_begin; chunk < task.chunk_end; ++chunk) {
-                             BackwardChunk<T>(problem, kernel, sizes, state, task.chain, chunk, scratch).run();
+                             run_backward_chunk(problem, kernel, sizes, state, task.chain, chunk, scratch);
                          }
                      });
 }
 
 flashwright_status run_kernel(const BackwardProblem &problem, const Kernel &kernel,
                               const flashwright_execution &execution) {
-    const flashwright_status status = dispatch_cpu_dtype(problem.forward.dtype, [&](auto element) {
-        return run_backward<decltype(element)>(problem, kernel, execution);
-    });
+    const flashwright_status status = run_chunks(problem, kernel, execution);
     if (!failed(status)) report_kernel(execution, kernel);
     return status;
 }

@@ -59,6 +59,7 @@ void BackwardChunk<T>::run() {
         head.key_end = std::min(head.keys.key_count, key_capacity_end_);
         run_head(head, n * group * sizes_.blocks);
     }
+    if (problem_.dbias.given && sizes_.sums_apart) store_dbias();
 }
 
 template <typename T>
@@ -71,6 +72,7 @@ void BackwardChunk<T>::run_head(KeyHead &head, std::int64_t first_position) {
             state_.wait_for_turn(chain_, chunk_, position);
             if (chunk_ == 0) prepare_block(head.batch, query_head, block);
             run_block(head, query_head, block);
+            if (sizes_.sums_apart && chunk_ + 1 == sizes_.chunks) store_queries(head.batch, query_head, block);
             state_.passed(chain_, chunk_, position);
         }
     }
@@ -100,8 +102,7 @@ void BackwardChunk<T>::run_block(KeyHead &head, std::int64_t query_head, std::in
 // Sets what every chunk needs of the rows: lse, delta, and a dQ of 0 to add to.
 template <typename T>
 void BackwardChunk<T>::prepare_block(std::int64_t batch, std::int64_t head, std::int64_t block) {
-    const HeadMatrix<T> q(forward_.q, batch, head), out(forward_.out, batch, head), dout(problem_.dout, batch, head),
-        dq(problem_.dq, batch, head);
+    const HeadMatrix<T> q(forward_.q, batch, head), out(forward_.out, batch, head), dout(problem_.dout, batch, head);
     const std::int64_t begin = block * sizes_.block_q, end = std::min(begin + sizes_.block_q, forward_.seqlen_q);
     constexpr Sum kInfinity = std::numeric_limits<Sum>::infinity();
     Sum *lse = state_.lse<Sum>(batch, head), *delta = state_.delta<Sum>(batch, head);
@@ -115,7 +116,7 @@ void BackwardChunk<T>::prepare_block(std::int64_t batch, std::int64_t head, std:
         std::fill(lse + end, lse + sizes_.rows, kInfinity);
         std::fill(delta + end, delta + sizes_.rows, Sum{0});
     }
-    fill_zero(dq, begin, end - begin);
+    fill_zero(HeadMatrix<Sum>(state_.dq(), batch, head), begin, end - begin);
     state_.finite(batch, head, block) = all_finite(q, begin, end - begin) && all_finite(dout, begin, end - begin);
 }
 
@@ -143,6 +144,13 @@ void BackwardChunk<T>::store_keys(const KeyHead &head) {
 }
 
 template <typename T>
+void BackwardChunk<T>::store_queries(std::int64_t batch, std::int64_t head, std::int64_t block) {
+    const HeadMatrix<Sum> sums(state_.dq(), batch, head);
+    const std::int64_t begin = block * sizes_.block_q, rows = std::min(sizes_.block_q, forward_.seqlen_q - begin);
+    store(sums.row(begin), sums.channels, Sum{1}, rows, HeadMatrix<T>(problem_.dq, batch, head), begin);
+}
+
+template <typename T>
 void BackwardChunk<T>::run_tile(KeyHead &head, std::int64_t query_head, const BackwardTile &tile) {
     const std::int64_t row_tiles = (tile.row_end - tile.row_begin + sizes_.tile_q - 1) / sizes_.tile_q;
     const std::int64_t key_tiles = (tile.key_end - tile.key_begin + sizes_.width - 1) / sizes_.width;
@@ -166,9 +174,9 @@ void BackwardChunk<T>::run_tile(KeyHead &head, std::int64_t query_head, const Ba
     dv.set_memory(dv_ + first_key * sizes_.head_dim_v, sum_dtype, sizes_.head_dim_v, keys, sizes_.head_dim_v);
     const bool with_dbias = problem_.dbias.given;
     dbias.set_memory(dbias_, sum_dtype, with_dbias ? keys : 0, with_dbias ? rows : 0, sizes_.block_k);
-    const bool dq_in_place = std::is_same_v<T, Sum> && usable_in_place(problem_.dq, sizes_.head_dim, tile);
+    const bool dq_in_place = usable_in_place(state_.dq(), sizes_.head_dim, tile);
     if (dq_in_place) {
-        dq.set_matrix(problem_.dq, head.batch, query_head);
+        dq.set_matrix(state_.dq(), head.batch, query_head);
         dq.move_to(tile.row_begin, rows);
     } else {
         std::fill(dq_, dq_ + rows * sizes_.head_dim, Sum{0});
@@ -190,7 +198,7 @@ void BackwardChunk<T>::run_tile(KeyHead &head, std::int64_t query_head, const Ba
         },
         term_matrices, forward_.softmax_scale, forward_.terms.numbers_of(query_head));
     if (!dq_in_place) {
-        add(dq_, sizes_.head_dim, row_count, HeadMatrix<T>(problem_.dq, head.batch, query_head), tile.row_begin);
+        add(dq_, sizes_.head_dim, row_count, HeadMatrix<Sum>(state_.dq(), head.batch, query_head), tile.row_begin);
     }
     if (with_dbias) add_dbias(head.batch, query_head, tile);
 }
@@ -260,24 +268,31 @@ void BackwardChunk<T>::set_pairs(TileBuffer *buffer, const StridedTensor &view, 
 }
 
 template <typename T>
-void BackwardChunk<T>::zero_dbias() {
+template <typename Visit>
+void BackwardChunk<T>::visit_dbias_rows(Visit visit) const {
     const StridedTensor &dbias = problem_.dbias;
     // With several chains, dbias has a head for every query head.
     const std::int64_t group = forward_.heads / forward_.heads_kv;
     for (std::int64_t b = 0; b < dbias.shape[kBatch]; ++b) {
         for (std::int64_t h = 0; h < dbias.shape[kHead]; ++h) {
             if (sizes_.chains > 1 && b * forward_.heads_kv + h / group != chain_) continue;
-            for (std::int64_t i = 0; i < dbias.shape[kRow]; ++i) {
-                T *row = reinterpret_cast<T *>(dbias.at(b, h, i));
-                for (std::int64_t j = key_begin_; j < key_capacity_end_; ++j) row[j * dbias.strides[kChannel]] = T{0};
-            }
+            for (std::int64_t i = 0; i < dbias.shape[kRow]; ++i) visit(b, h, i);
         }
     }
 }
 
 template <typename T>
+void BackwardChunk<T>::zero_dbias() {
+    const StridedTensor &dbias = state_.dbias();
+    visit_dbias_rows([&](std::int64_t b, std::int64_t h, std::int64_t i) {
+        Sum *row = reinterpret_cast<Sum *>(dbias.at(b, h, i));
+        for (std::int64_t j = key_begin_; j < key_capacity_end_; ++j) row[j * dbias.strides[kChannel]] = Sum{0};
+    });
+}
+
+template <typename T>
 void BackwardChunk<T>::add_dbias(std::int64_t batch, std::int64_t head, const BackwardTile &tile) {
-    const StridedTensor &dbias = problem_.dbias;
+    const StridedTensor &dbias = state_.dbias();
     const bool every_row = dbias.shape[kRow] != 1;
     const std::int64_t b = dbias.shape[kBatch] == 1 ? 0 : batch, h = dbias.shape[kHead] == 1 ? 0 : head;
     const std::int64_t stride = dbias.strides[kChannel], rows = tile.row_end - tile.row_begin;
@@ -289,13 +304,28 @@ void BackwardChunk<T>::add_dbias(std::int64_t batch, std::int64_t head, const Ba
         }
     }
     for (std::int64_t i = 0; i < (every_row ? rows : 1); ++i) {
-        T *row = reinterpret_cast<T *>(dbias.at(b, h, every_row ? tile.row_begin + i : 0)) + tile.key_begin * stride;
-        for (std::int64_t j = 0; j < keys; ++j)
-            row[j * stride] = static_cast<T>(row[j * stride] + dbias_[i * sizes_.block_k + j]);
+        Sum *row =
+            reinterpret_cast<Sum *>(dbias.at(b, h, every_row ? tile.row_begin + i : 0)) + tile.key_begin * stride;
+        for (std::int64_t j = 0; j < keys; ++j) row[j * stride] += dbias_[i * sizes_.block_k + j];
     }
 }
 
-template class BackwardChunk<float>;
-template class BackwardChunk<double>;
+template <typename T>
+void BackwardChunk<T>::store_dbias() {
+    const StridedTensor &dbias = problem_.dbias;
+    visit_dbias_rows([&](std::int64_t b, std::int64_t h, std::int64_t i) {
+        const Sum *from = reinterpret_cast<const Sum *>(state_.dbias().at(b, h, i));
+        T *to = reinterpret_cast<T *>(dbias.at(b, h, i));
+        for (std::int64_t j = key_begin_; j < key_capacity_end_; ++j)
+            to[j * dbias.strides[kChannel]] = static_cast<T>(from[j]);
+    });
+}
+
+void run_backward_chunk(const BackwardProblem &problem, const Kernel &kernel, const BackwardSizes &sizes,
+                        const BackwardState &state, std::int64_t chain, std::int64_t chunk, Scratch &scratch) {
+    dispatch_cpu_dtype(problem.forward.dtype, [&](auto element) {
+        BackwardChunk<decltype(element)>(problem, kernel, sizes, state, chain, chunk, scratch).run();
+    });
+}
 
 }  // namespace flashwright

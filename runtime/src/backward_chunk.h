@@ -40,8 +40,13 @@ class BackwardChunk {
     void prepare_block(std::int64_t batch, std::int64_t head, std::int64_t block);
     void pack(KeyHead &head);
     void store_keys(const KeyHead &head);
+    void store_queries(std::int64_t batch, std::int64_t head, std::int64_t block);
     void zero_dbias();
     void add_dbias(std::int64_t batch, std::int64_t head, const BackwardTile &tile);
+    void store_dbias();
+    // visit(batch, head, row) for the rows of dbias that this chain adds to.
+    template <typename Visit>
+    void visit_dbias_rows(Visit visit) const;
 
     // Whether the kernel can use the rows of a tile in place.
     bool usable_in_place(const StridedTensor &view, std::int64_t padded_channels, const BackwardTile &tile) const;
@@ -67,7 +72,8 @@ class BackwardChunk {
     std::array<char *, kTermMatrices.size()> term_matrices_;  // copies, of a tile
 };
 
-extern template class BackwardChunk<float>;
-extern template class BackwardChunk<double>;
+// Runs a chunk in the type of the problem.
+void run_backward_chunk(const BackwardProblem &problem, const Kernel &kernel, const BackwardSizes &sizes,
+                        const BackwardState &state, std::int64_t chain, std::int64_t chunk, Scratch &scratch);
 
 }  // namespace flashwright

@@ -31,6 +31,22 @@ class Bytes {
     bool overflow_ = false;
 };
 
+// A row-major view of memory for sums in the shape of `tensor`. It begins at *place, which is moved behind it.
+StridedTensor sums_of(const StridedTensor &tensor, flashwright_dtype dtype, char **place) {
+    if (!tensor.given) return tensor;
+    StridedTensor sums = tensor;
+    sums.data = *place;
+    sums.dtype = dtype;
+    sums.element_size = element_bytes(dtype);
+    std::int64_t stride = 1;
+    for (int axis = kChannel; axis >= kBatch; --axis) {
+        sums.strides[axis] = stride;
+        stride *= sums.shape[axis];
+    }
+    *place += stride * sums.element_size;
+    return sums;
+}
+
 // Parts of a tile that is partly masked by position. More parts compute fewer masked pairs, but their sums are short.
 constexpr std::int64_t kEdgeParts = 4;
 
@@ -57,6 +73,7 @@ BackwardSizes::BackwardSizes(const BackwardProblem &problem, const Kernel &kerne
     chain_heads = shared_bias ? p.batch * p.heads_kv : 1;
     chains = shared_bias ? 1 : p.batch * p.heads_kv;
     element = element_bytes(accumulation_dtype(p.dtype));
+    sums_apart = rounds(p.dtype);
 }
 
 std::uint64_t BackwardSizes::worker_bytes() const {
@@ -80,12 +97,16 @@ std::uint64_t BackwardSizes::worker_bytes() const {
 
 std::uint64_t BackwardSizes::shared_bytes(const BackwardProblem &problem) const {
     const std::int64_t heads = problem.forward.batch * problem.forward.heads;
-    return Bytes()
-        .add(2 * element, heads, rows)
+    Bytes bytes;
+    bytes.add(2 * element, heads, rows)
         .add(sizeof(bool), heads, blocks)
         .add(sizeof(std::atomic<std::int64_t>), chains, chunks)
-        .add(kScratchAlignment, 2)
-        .total();
+        .add(kScratchAlignment, 2);
+    for (const StridedTensor *tensor : {&problem.dq, &problem.dbias}) {
+        if (!sums_apart || !tensor->given) continue;
+        bytes.add(element * tensor->shape[kBatch] * tensor->shape[kHead], tensor->shape[kRow], tensor->shape[kChannel]);
+    }
+    return bytes.total();
 }
 
 flashwright_status BackwardState::reserve(const flashwright_execution &execution) {
@@ -93,6 +114,9 @@ flashwright_status BackwardState::reserve(const flashwright_execution &execution
     if (failed(status)) return status;
     const std::int64_t heads = problem_.forward.batch * problem_.forward.heads;
     char *place = memory_.arena(0) + 2 * sizes_.element * heads * sizes_.rows;
+    const flashwright_dtype sum_dtype = accumulation_dtype(problem_.forward.dtype);
+    dq_ = sizes_.sums_apart ? sums_of(problem_.dq, sum_dtype, &place) : problem_.dq;
+    dbias_ = sizes_.sums_apart ? sums_of(problem_.dbias, sum_dtype, &place) : problem_.dbias;
     static_assert(std::atomic<std::int64_t>::is_always_lock_free, "progress lies in plain memory");
     place += round_up(reinterpret_cast<std::intptr_t>(place), alignof(std::atomic<std::int64_t>)) -
              reinterpret_cast<std::intptr_t>(place);

@@ -23,6 +23,7 @@ struct BackwardSizes {
     std::int64_t chains;                 // sets of key heads whose dQ updates depend on each other
     std::int64_t chain_heads;            // key heads of one chain
     std::int64_t element;                // bytes of a sum, of lse and of delta
+    bool sums_apart;                     // dQ and dbias are added up beside the tensors, whose elements are narrower
     std::uint64_t worker_bytes() const;  // working memory of one thread
     std::uint64_t shared_bytes(const BackwardProblem &problem) const;
 };
@@ -47,6 +48,10 @@ class BackwardState {
         return finite_[(batch * problem_.forward.heads + head) * sizes_.blocks + block];
     }
 
+    // Where the sums of dQ and dbias are: the tensors, or memory in their shapes.
+    const StridedTensor &dq() const { return dq_; }
+    const StridedTensor &dbias() const { return dbias_; }
+
     // Every chunk goes over the blocks of its chain in order. It may add to the dQ of a block after the previous chunk
     // has.
     void wait_for_turn(std::int64_t chain, std::int64_t chunk, std::int64_t position) const;
@@ -58,6 +63,7 @@ class BackwardState {
     const BackwardProblem &problem_;
     const BackwardSizes &sizes_;
     ScratchReservation memory_;
+    StridedTensor dq_, dbias_;
     std::atomic<std::int64_t> *progress_ = nullptr;  // blocks that each chunk has passed
     bool *finite_ = nullptr;
 };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/dtype_dispatch.h"
 #include "tensor_view.h"
 
 namespace flashwright {
@@ -23,10 +24,6 @@ struct HeadMatrix {
     std::int64_t row_stride, channel_stride, channels;
 };
 
-// Whether all of `rows` rows from `begin` are finite.
-template <typename T>
-bool all_finite(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t rows);
-
 // Calls f(stride). A stride of 1 is passed as a compile-time constant.
 template <typename F>
 void with_stride(std::int64_t stride, F f) {
@@ -39,5 +36,26 @@ void with_stride(std::int64_t stride, F f) {
 
 // Number of independent partial sums, for instruction-level parallelism. Their order is fixed.
 inline constexpr std::int64_t kPartials = 8;
+
+// Whether all of `rows` rows from `begin` are finite.
+template <typename T>
+bool all_finite(const HeadMatrix<T> &from, std::int64_t begin, std::int64_t rows) {
+    using Sum = typename AccumulationOf<T>::type;
+    bool finite = true;
+    with_stride(from.channel_stride, [&](auto stride) {
+        for (std::int64_t r = 0; r < rows; ++r) {
+            const T *row = from.row(begin + r);
+            // Infinity times 0 is NaN, and NaN stays.
+            Sum zero[kPartials] = {};
+            std::int64_t c = 0;
+            for (; c + kPartials <= from.channels; c += kPartials) {
+                for (std::int64_t n = 0; n < kPartials; ++n) zero[n] += row[(c + n) * stride] * Sum{0};
+            }
+            for (; c < from.channels; ++c) zero[0] += row[c * stride] * Sum{0};
+            for (const Sum value : zero) finite = finite && value == Sum{0};
+        }
+    });
+    return finite;
+}
 
 }  // namespace flashwright

@@ -42,7 +42,7 @@ flashwright_status check_args_pointer(const void *args) {
                            : make_status(FLASHWRIGHT_INVALID_ARGUMENT, "args: expected a pointer, got NULL");
 }
 
-// The element type of a call is that of its first tensor. `on_cpu`: it must have CPU kernels.
+// The element type of a call is that of one of its tensors. `on_cpu`: it must have CPU kernels.
 flashwright_status check_dtype(const flashwright_tensor &tensor, const char *name, bool on_cpu) {
     const int dtype = raw_value(tensor.dtype);
     const Dtype *row = find_dtype(dtype);
@@ -410,12 +410,15 @@ flashwright_status validate_merge(const flashwright_merge_args *args, MergeProbl
     MergeProblem &p = *problem;
     p.dtype = args->out_a.dtype;
     status = normalise_all({{&args->out_a, "out_a", kMatrixForm, &p.out_a},
-                            {&args->lse_a, "lse_a", kRowForm, &p.lse_a},
                             {&args->out_b, "out_b", kMatrixForm, &p.out_b},
-                            {&args->lse_b, "lse_b", kRowForm, &p.lse_b},
-                            {&args->out, "out", kMatrixForm, &p.out},
-                            {&args->lse, "lse", kRowForm, &p.lse}},
+                            {&args->out, "out", kMatrixForm, &p.out}},
                            p.dtype, true);
+    if (!failed(status)) {
+        status = normalise_all({{&args->lse_a, "lse_a", kRowForm, &p.lse_a},
+                                {&args->lse_b, "lse_b", kRowForm, &p.lse_b},
+                                {&args->lse, "lse", kRowForm, &p.lse}},
+                               accumulation_dtype(p.dtype), true);
+    }
     if (failed(status)) return status;
     p.batch = p.out_a.shape[kBatch];
     p.heads = p.out_a.shape[kHead];
@@ -437,19 +440,19 @@ flashwright_status validate_merge(const flashwright_merge_args *args, MergeProbl
 
 flashwright_status validate_step(const flashwright_step_args *args, StepProblem *problem) {
     flashwright_status status = check_args_pointer(args);
-    if (!failed(status)) status = check_dtype(args->acc, "acc", true);
+    if (!failed(status)) status = check_dtype(args->v, "v", true);
     if (failed(status)) return status;
     StepProblem &p = *problem;
-    p.dtype = args->acc.dtype;
+    p.dtype = args->v.dtype;
     status = normalise_all({{&args->m, "m", kRowForm, &p.m},
                             {&args->l, "l", kRowForm, &p.l},
                             {&args->acc, "acc", kMatrixForm, &p.acc},
                             {&args->scores, "scores", kMatrixForm, &p.scores},
-                            {&args->v, "v", kMatrixForm, &p.v},
                             {&args->m_out, "m_out", kRowForm, &p.m_out},
                             {&args->l_out, "l_out", kRowForm, &p.l_out},
                             {&args->acc_out, "acc_out", kMatrixForm, &p.acc_out}},
-                           p.dtype, true);
+                           accumulation_dtype(p.dtype), true);
+    if (!failed(status)) status = normalise(args->v, "v", kMatrixForm, p.dtype, true, &p.v);
     if (failed(status)) return status;
     p.batch = p.acc.shape[kBatch];
     p.heads = p.acc.shape[kHead];

@@ -52,13 +52,6 @@ bool all_finite(const Tensor &tensor) {
     return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
 }
 
-// What the gradients must be close to: f16 has an out that is rounded.
-ReferenceGradient expected_gradient(const GradientProblem &problem) {
-    const std::vector<double> dout = problem.dout.values();
-    return problem.forward.dtype == FLASHWRIGHT_F16 ? reference_backward_from_out(problem.forward, dout)
-                                                    : reference_backward(problem.forward, dout);
-}
-
 void expect_twice_the_plain_error(const GradientProblem &problem) {
     const std::vector<double> dout = problem.dout.values();
     const ReferenceGradient expected = reference_backward(problem.forward, dout),
@@ -86,7 +79,7 @@ void check_on_gpu(GradientProblem &problem) {
         return;
     }
     ASSERT_TRUE(is_ok(status));
-    EXPECT_TRUE(gradients_match(problem, expected_gradient(problem)));
+    EXPECT_TRUE(gradients_match(problem, expected_backward(problem.forward, problem.dout.values())));
     if (problem.forward.dtype == FLASHWRIGHT_F16) expect_twice_the_plain_error(problem);
     kernels_that_ran(problem.forward.dtype).insert(kernel);
 }
@@ -212,7 +205,7 @@ TEST_P(GpuBackward, GarbageStaysInUnmaskedPairs) {
             GradientProblem problem = gpu_problem({1, 1, 1, 70, 70, 16, 16}, causal_top_left());
             set_row(of_key ? problem.forward.v : problem.dout, of_key ? 69 : 0, garbage);
             ASSERT_TRUE(is_ok(run_on_gpu(problem)));
-            const ReferenceGradient expected = expected_gradient(problem);
+            const ReferenceGradient expected = expected_backward(problem.forward, problem.dout.values());
             expect_same_garbage(problem.dq, expected.dq);
             expect_same_garbage(problem.dk, expected.dk);
             expect_same_garbage(problem.dv, expected.dv);
@@ -236,7 +229,7 @@ TEST_P(GpuBackward, GarbageStaysInItsHeads) {
             Tensor &tensor = of_key ? problem.forward.v : problem.dout;
             for (std::int64_t row = 0; row < 40; row++) tensor.set({1, 1, row, 3}, kNaN);
             ASSERT_TRUE(is_ok(run_on_gpu(problem)));
-            const ReferenceGradient expected = expected_gradient(problem);
+            const ReferenceGradient expected = expected_backward(problem.forward, problem.dout.values());
             expect_same_garbage(problem.dq, expected.dq);
             expect_same_garbage(problem.dk, expected.dk);
             expect_same_garbage(problem.dv, expected.dv);
@@ -321,7 +314,7 @@ TEST_P(GpuBackward, FromSeveralThreadsAtOnce) {
             GradientProblem problem = gpu_problem({1, 2, 1, 70 + 9 * n, 60 + 20 * n, 8 + 17 * n, 8 + 17 * n}, options);
             const ReferenceGradient expected = [&] {
                 EXPECT_TRUE(is_ok(run_forward(problem.forward)));
-                return expected_gradient(problem);
+                return expected_backward(problem.forward, problem.dout.values());
             }();
             for (int round = 0; round < kRounds; round++) {
                 problem.forward.poison_outputs();

@@ -35,7 +35,7 @@ void expect_exact_halves_on_stream(Problem problem) {
     ASSERT_TRUE(is_ok(run_on_stream(problem)));
     const ReferenceAttention expected = reference_forward(problem);
     const double near = forward_tolerance(FLASHWRIGHT_F32);
-    EXPECT_TRUE(half_values_match(problem.out.values(), expected.out, near));
+    EXPECT_TRUE(stored_values_match(FLASHWRIGHT_F16, problem.out.values(), expected.out, near));
     EXPECT_TRUE(problem.out.fully_written() && problem.out.gaps_intact());
     EXPECT_TRUE(lse_matches(problem.lse.values(), expected.softmax_lse, near));
 }

@@ -321,7 +321,8 @@ expect 0 info --json
 python3 - <<'PYTHON' || fail "info --json"
 import json
 info = json.load(open("stdout"))
-assert [isa["name"] for isa in info["isas"]] == ["baseline", "sse41", "avx2", "avx512"]
+names = [isa["name"] for isa in info["isas"]]
+assert names[0] == "baseline" and {"sse41", "avx2", "avx512"} < set(names)
 for isa in info["isas"]:
     assert set(isa) >= {"name", "features", "usable", "chosen"}
 assert sum(isa["chosen"] for isa in info["isas"]) == 1

@@ -1,7 +1,7 @@
 #include "check.h"
 
 #include "reference/attention_error.h"
-#include "reference/binary16.h"
+#include "reference/element.h"
 
 #include <fmt/format.h>
 
@@ -40,19 +40,19 @@ template <typename Allowed>
     return all_close(actual, expected, [=](double) { return tolerance * largest; });
 }
 
-::testing::AssertionResult half_values_match(const std::vector<double> &actual, const std::vector<double> &expected,
-                                             double tolerance) {
+::testing::AssertionResult stored_values_match(flashwright_dtype dtype, const std::vector<double> &actual,
+                                               const std::vector<double> &expected, double tolerance) {
+    if (!rounds(dtype)) return values_match(actual, expected, tolerance);
     if (actual.size() != expected.size())
         return ::testing::AssertionFailure() << actual.size() << " values for " << expected.size();
     const double allowed = tolerance * largest_finite(expected);
     for (std::size_t n = 0; n < actual.size(); n++) {
-        const double least = rounded_to_binary16(expected[n] - allowed),
-                     most = rounded_to_binary16(expected[n] + allowed);
+        const double least = rounded_to(dtype, expected[n] - allowed), most = rounded_to(dtype, expected[n] + allowed);
         const bool right = std::isnan(expected[n]) ? std::isnan(actual[n]) : actual[n] >= least && actual[n] <= most;
         if (!right)
             return ::testing::AssertionFailure()
-                   << fmt::format("value {} of {} is {:.17g} instead of {:.17g}, that is {:.17g} to {:.17g} in f16", n,
-                                  actual.size(), actual[n], expected[n], least, most);
+                   << fmt::format("value {} of {} is {:.17g} instead of {:.17g}, that is {:.17g} to {:.17g} in {}", n,
+                                  actual.size(), actual[n], expected[n], least, most, name_of(dtype));
     }
     return ::testing::AssertionSuccess();
 }
@@ -78,7 +78,7 @@ double largest_error(const std::vector<double> &actual, const std::vector<double
 ::testing::AssertionResult outputs_match(const Problem &problem, const ReferenceAttention &expected, double tolerance) {
     if (!problem.out.fully_written()) return ::testing::AssertionFailure() << "some of out was not written";
     if (!problem.out.gaps_intact()) return ::testing::AssertionFailure() << "bytes beside out were written";
-    if (auto result = values_match(problem.out.values(), expected.out, tolerance); !result)
+    if (auto result = stored_values_match(problem.dtype, problem.out.values(), expected.out, tolerance); !result)
         return ::testing::AssertionFailure() << "out: " << result.message();
     if (!problem.lse.given()) return ::testing::AssertionSuccess();
     if (!problem.lse.fully_written()) return ::testing::AssertionFailure() << "some of softmax_lse was not written";

@@ -15,9 +15,10 @@ namespace flashwright::test {
 // Each value against the largest finite one of `expected`; NaN matches NaN only, an infinity itself only.
 ::testing::AssertionResult values_match(const std::vector<double> &actual, const std::vector<double> &expected,
                                         double tolerance);
-// The same for f16: each value is a number within the tolerance that was rounded once, to nearest.
-::testing::AssertionResult half_values_match(const std::vector<double> &actual, const std::vector<double> &expected,
-                                             double tolerance);
+// The same for elements of a dtype: where they are narrower than sums, each is a number within the tolerance that was
+// rounded once, to nearest.
+::testing::AssertionResult stored_values_match(flashwright_dtype dtype, const std::vector<double> &actual,
+                                               const std::vector<double> &expected, double tolerance);
 // The largest difference; NaN where one value is NaN and the other is not.
 double largest_error(const std::vector<double> &actual, const std::vector<double> &expected);
 // Each value against max(1, |expected|).

@@ -1,6 +1,6 @@
 #include "gradient.h"
 
-#include "reference/binary16.h"
+#include "reference/element.h"
 
 #include <algorithm>
 #include <cmath>
@@ -68,10 +68,9 @@ std::string GradientProblem::output_bytes() const {
         if (!actual.gaps_intact()) return ::testing::AssertionFailure() << "bytes beside " << name << " were written";
         // The unit stands beside the values, so that all are measured by it.
         std::vector<double> values = actual.values(), wanted = expected;
-        const bool half = problem.forward.dtype == FLASHWRIGHT_F16;
-        values.push_back(half ? rounded_to_binary16(unit) : unit), wanted.push_back(unit);
-        const auto result =
-            (half ? half_values_match : values_match)(values, wanted, gradient_tolerance(problem.forward.dtype));
+        const flashwright_dtype dtype = problem.forward.dtype;
+        values.push_back(rounded_to(dtype, unit)), wanted.push_back(unit);
+        const auto result = stored_values_match(dtype, values, wanted, gradient_tolerance(dtype));
         if (!result) return ::testing::AssertionFailure() << name << ": " << result.message();
     }
     return ::testing::AssertionSuccess();
@@ -104,7 +103,7 @@ void GradientTest::check(GradientProblem &problem, int threads) const {
     flashwright_execution execution = execution_for(problem);
     execution.threads = threads;
     ASSERT_TRUE(is_ok(run(problem, execution)));
-    EXPECT_TRUE(gradients_match(problem, reference_backward(problem.forward, problem.dout.values())));
+    EXPECT_TRUE(gradients_match(problem, expected_backward(problem.forward, problem.dout.values())));
 }
 
 }  // namespace flashwright::test

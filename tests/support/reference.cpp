@@ -1,5 +1,6 @@
 #include "reference.h"
 
+#include "kernels/dtype_dispatch.h"
 #include "reference/binary16.h"
 
 #include <algorithm>
@@ -33,6 +34,10 @@ ReferenceAttention reference_forward(const Problem &problem) {
 
 ReferenceAttention plain_forward(const Problem &problem) {
     return plain_attention(problem.args(), rounded_to_binary16);
+}
+
+ReferenceGradient expected_backward(const Problem &problem, const std::vector<double> &dout) {
+    return rounds(problem.dtype) ? reference_backward_from_out(problem, dout) : reference_backward(problem, dout);
 }
 
 ReferenceGradient reference_backward(const Problem &problem, const std::vector<double> &dout) {

@@ -21,6 +21,9 @@ ReferenceGradient reference_backward(const Problem &problem, const std::vector<d
 // The same with sum(dout * out) of each row from the problem's out, which is rounded, as calls get it.
 ReferenceGradient reference_backward_from_out(const Problem &problem, const std::vector<double> &dout);
 
+// What a backward kernel is compared with: from the problem's out where its elements are rounded.
+ReferenceGradient expected_backward(const Problem &problem, const std::vector<double> &dout);
+
 // Gradients in f16 by attention that rounds each step. Units are those of reference_backward.
 ReferenceGradient plain_backward(const Problem &problem, const std::vector<double> &dout);
 

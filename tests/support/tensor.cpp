@@ -1,7 +1,7 @@
 #include "tensor.h"
 
 #include "kernels/dtype_dispatch.h"
-#include "reference/binary16.h"
+#include "reference/element.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -62,10 +62,7 @@ bool Memory::margins_intact() const {
 
 std::size_t size_of(flashwright_dtype dtype) { return static_cast<std::size_t>(element_type(dtype).bytes); }
 
-double largest_of(flashwright_dtype dtype) {
-    return dispatch_cpu_dtype(dtype,
-                              [](auto element) -> double { return std::numeric_limits<decltype(element)>::max(); });
-}
+double largest_of(flashwright_dtype dtype) { return largest_number(dtype); }
 
 const char *name_of(flashwright_dtype dtype) { return element_type(dtype).name; }
 
@@ -110,41 +107,9 @@ char *Tensor::element(std::int64_t offset) const {
     return memory_->data() + (origin_ + offset) * static_cast<std::int64_t>(size_of(dtype_));
 }
 
-double Tensor::load(std::int64_t offset) const {
-    const char *from = element(offset);
-    switch (dtype_) {
-        case FLASHWRIGHT_F32:
-            return *reinterpret_cast<const float *>(from);
-        case FLASHWRIGHT_F64:
-            return *reinterpret_cast<const double *>(from);
-        case FLASHWRIGHT_F16:
-            return binary16_value(*reinterpret_cast<const std::uint16_t *>(from));
-        case FLASHWRIGHT_I32:
-            return *reinterpret_cast<const std::int32_t *>(from);
-        default:
-            return *from != 0;
-    }
-}
+double Tensor::load(std::int64_t offset) const { return load_element(element(offset), dtype_); }
 
-void Tensor::store(std::int64_t offset, double value) {
-    char *to = element(offset);
-    switch (dtype_) {
-        case FLASHWRIGHT_F32:
-            *reinterpret_cast<float *>(to) = static_cast<float>(value);
-            break;
-        case FLASHWRIGHT_F64:
-            *reinterpret_cast<double *>(to) = value;
-            break;
-        case FLASHWRIGHT_F16:
-            *reinterpret_cast<std::uint16_t *>(to) = binary16_bits(value);
-            break;
-        case FLASHWRIGHT_I32:
-            *reinterpret_cast<std::int32_t *>(to) = static_cast<std::int32_t>(value);
-            break;
-        default:
-            *to = static_cast<char>(static_cast<unsigned char>(value));
-    }
-}
+void Tensor::store(std::int64_t offset, double value) { store_element(value, dtype_, element(offset)); }
 
 bool Tensor::poisoned(std::int64_t offset) const { return holds_poison(element(offset), size_of(dtype_)); }
 

@@ -46,7 +46,7 @@ struct Problem {
         args.k = args.dk = contiguous_tensor(dtype, {1, s.heads, s.seqlen_k, s.head_dim});
         args.v = args.dv = contiguous_tensor(dtype, {1, s.heads, s.seqlen_k, s.head_dim_v});
         args.out = args.dout = contiguous_tensor(dtype, {1, s.heads, s.seqlen_q, s.head_dim_v});
-        args.softmax_lse = contiguous_tensor(dtype, {1, s.heads, s.seqlen_q});
+        args.softmax_lse = contiguous_tensor(accumulation_dtype(dtype), {1, s.heads, s.seqlen_q});
         args.score.causal = s.causal ? 1 : 0;
         memory = allocate_tensors(
             {&args.q, &args.k, &args.v, &args.out, &args.softmax_lse, &args.dout, &args.dq, &args.dk, &args.dv});
@@ -82,7 +82,7 @@ bool attend(const Shape &s, const Dtype &dtype) {
     flashwright_status status = flashwright_forward(&forward, nullptr);
     if (status.code == FLASHWRIGHT_OK) status = flashwright_backward(&problem.args, nullptr);
     const ReferenceAttention attention = reference_attention(forward);
-    const ReferenceGradient gradient = reference_gradient(problem.args);
+    const ReferenceGradient gradient = expected_gradient(problem.args);
     const double errors[] = {difference(problem.args.out, attention.out), difference(problem.args.dq, gradient.dq),
                              difference(problem.args.dk, gradient.dk), difference(problem.args.dv, gradient.dv)};
     bool good = status.code == FLASHWRIGHT_OK;

@@ -2,6 +2,7 @@
 
 #include "candidate.h"
 #include "generator_program.h"
+#include "kernels/kernel_plan.h"
 #include "support/file.h"
 
 #include <fmt/format.h>
@@ -54,17 +55,10 @@ BuildRequest build_request_of(const GeneratorProgram &generator, const KernelFam
     const auto target = generator.targets.find(family.isa);
     if (target == generator.targets.end())
         throw std::runtime_error(fmt::format("{}: no Halide target for ISA {}", generator.path, family.isa));
-    BuildRequest request = {"-g",
-                            family.op,
-                            "-f",
-                            kCandidateSymbol,
-                            "-n",
-                            "candidate",
-                            "-e",
-                            "object",
-                            "target=" + target->second,
-                            std::string("dtype=") + find_dtype(family.dtype)->halide,
-                            std::string("schedule=") + family.space().schedule->name()};
+    BuildRequest request = {"-g",        family.op, "-f",     kCandidateSymbol,          "-n",
+                            "candidate", "-e",      "object", "target=" + target->second};
+    for (const std::string &argument : type_arguments(*find_dtype(family.dtype))) request.push_back(argument);
+    request.push_back(std::string("schedule=") + family.space().schedule->name());
     for (const TileParameter &parameter : family.space().parameters) {
         if (!parameter.run_time) request.push_back(fmt::format("{}={}", parameter.name, tiles.*parameter.member));
     }

@@ -32,7 +32,7 @@ flashwright_forward_args forward_args(const ShapeSpec &shape, flashwright_dtype 
     args.k = contiguous_tensor(dtype, {shape.batch, shape.num_heads_kv, shape.seqlen_k, shape.head_dim});
     args.v = contiguous_tensor(dtype, {shape.batch, shape.num_heads_kv, shape.seqlen_k, shape.head_dim_v});
     args.out = contiguous_tensor(dtype, {shape.batch, shape.num_heads, shape.seqlen_q, shape.head_dim_v});
-    args.softmax_lse = contiguous_tensor(dtype, {shape.batch, shape.num_heads, shape.seqlen_q});
+    args.softmax_lse = contiguous_tensor(accumulation_dtype(dtype), {shape.batch, shape.num_heads, shape.seqlen_q});
     args.score.causal = shape.causal ? 1 : 0;
     args.score.window_left = options.window_left;
     args.score.window_right = options.window_right;
@@ -89,7 +89,7 @@ class BackwardCheck : public CheckProblem {
         const ReferenceAttention reference = reference_attention(forward_);
         fill_with(forward_.out, reference.out);
         fill_with(forward_.softmax_lse, reference.softmax_lse);
-        reference_ = reference_gradient(args_);
+        reference_ = expected_gradient(args_);
     }
 
     double error_of(const CpuCandidate &candidate) override {

@@ -48,7 +48,7 @@ KernelFamily family_of(const flashwright_kernel_info &kernel) {
 const TileSpace &KernelFamily::space() const { return tile_space_of(op); }
 
 CpuSearchContext KernelFamily::machine() const {
-    return cpu_search_context(isa, find_dtype(dtype)->bytes, hardware().l1, hardware().l2);
+    return cpu_search_context(isa, accumulation_bytes(*find_dtype(dtype)), hardware().l1, hardware().l2);
 }
 
 std::vector<KernelFamily> kernel_families(const std::vector<std::string> &ops, const std::vector<std::string> &dtypes,

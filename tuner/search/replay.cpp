@@ -22,7 +22,7 @@ bool is_run_time(const std::string &op, const std::string &name) {
 int element_size(const RecordedSpace &recorded) {
     const Dtype *dtype = find_dtype(recorded.kernel.dtype);
     if (dtype == nullptr) throw std::runtime_error("x_dtype: unknown type " + recorded.kernel.dtype);
-    return dtype->bytes;
+    return accumulation_bytes(*dtype);
 }
 
 // Where the tuner would start: the baseline, and what the model of that machine suggests.
