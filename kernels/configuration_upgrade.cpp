@@ -80,6 +80,7 @@ void upgrade_entry(ordered_json &entry) {
 }  // namespace
 
 void upgrade_configuration(ordered_json &file) {
+    if (file.is_object() && !file.contains("schema_version")) upgrade_gpu_configuration(file);
     if (!file.is_object() || file.value("schema_version", 0) >= kConfigurationVersion) return;
     const auto kernels = file.find("kernels");
     if (kernels != file.end() && kernels->is_array()) {

@@ -1,4 +1,5 @@
-// What the build makes of a catalogue: the generator's command line for each kernel, and the registry of them as C++.
+// What the build makes of a catalogue of CPU kernels: the generator's command line for each kernel, and the registry of
+// them as C++.
 #pragma once
 
 #include "halide_target.h"
@@ -22,8 +23,5 @@ std::string generator_arguments(const KernelEntry &entry, const KernelVariant &v
 
 // kernel_registry.cpp.
 std::string registry_source(const KernelCatalogue &catalogue, const std::vector<NamedConfiguration> &configurations);
-
-// The text as a C++ string literal, whatever is in it.
-std::string string_literal(const std::string &text);
 
 }  // namespace flashwright
