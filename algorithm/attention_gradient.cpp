@@ -20,56 +20,56 @@ GradientTile::GradientTile(const std::string &name, halide_type_t type, const Gr
       over_head_dim_v(0, in.head_dim_v, "c_" + name),
       over_keys(0, in.keys, "j_" + name),
       over_rows(0, in.rows, "i_" + name),
-      sections(0, count, "section_" + name) {
+      instances(0, count, "instance_" + name) {
     const ScoreIndex at{row, key};
     const Expr zero = make_const(type, 0);
     const Expr is_unmasked_pair = is_unmasked(terms, at);
     const bool masks = !Internal::is_const_one(is_unmasked_pair);
     if (!assume_finite) {
         unmasked = Func("unmasked_" + name);
-        unmasked(key, row, section) = is_unmasked_pair;
+        unmasked(key, row, instance) = is_unmasked_pair;
     }
     const auto where_unmasked = [&](const Expr &value) {
         return !masks ? value
-                      : select(unmasked.defined() ? Expr(unmasked(key, row, section)) : is_unmasked_pair, value, zero);
+                      : select(unmasked.defined() ? Expr(unmasked(key, row, instance)) : is_unmasked_pair, value, zero);
     };
 
-    dots(key, row, section) = zero;
-    dots(key, row, section) += in.kt(key, over_head_dim) * in.q(over_head_dim, row);
-    const Expr scaled = dots(key, row, section) * in.scale;
+    dots(key, row, instance) = zero;
+    dots(key, row, instance) += in.kt(key, over_head_dim) * in.q(over_head_dim, row);
+    const Expr scaled = dots(key, row, instance) * in.scale;
     const Expr score = apply_terms(terms, scaled, at);
     const Expr derivative = derivative_of_terms(terms, scaled, at);
     const bool differs = !Internal::is_const_one(derivative);
     const Expr p = where_unmasked(exp_nonpositive(at_most_zero(score - in.lse(row))));
 
-    dprobabilities(key, row, section) = zero;
-    dprobabilities(key, row, section) += in.vt(key, over_head_dim_v) * in.dout(over_head_dim_v, row);
-    const Expr dp = dprobabilities(key, row, section) - in.delta(row);
+    dprobabilities(key, row, instance) = zero;
+    dprobabilities(key, row, instance) += in.vt(key, over_head_dim_v) * in.dout(over_head_dim_v, row);
+    const Expr dp = dprobabilities(key, row, instance) - in.delta(row);
 
     if (differs) {
-        probabilities(key, row, section) = Tuple(p, p * derivative);
-        dscores(key, row, section) = Tuple(where_unmasked(probabilities(key, row, section)[1] * dp),
-                                           where_unmasked(probabilities(key, row, section)[0] * dp));
+        probabilities(key, row, instance) = Tuple(p, p * derivative);
+        dscores(key, row, instance) = Tuple(where_unmasked(probabilities(key, row, instance)[1] * dp),
+                                            where_unmasked(probabilities(key, row, instance)[0] * dp));
     } else {
-        probabilities(key, row, section) = p;
-        dscores(key, row, section) = where_unmasked(probabilities(key, row, section) * dp);
+        probabilities(key, row, instance) = p;
+        dscores(key, row, instance) = where_unmasked(probabilities(key, row, instance) * dp);
     }
     const auto p_at = [&](const Expr &j, const Expr &i) {
-        return differs ? Expr(probabilities(j, i, section)[0]) : Expr(probabilities(j, i, section));
+        return differs ? Expr(probabilities(j, i, instance)[0]) : Expr(probabilities(j, i, instance));
     };
     const auto ds_at = [&](const Expr &j, const Expr &i) {
-        return differs ? Expr(dscores(j, i, section)[0]) : Expr(dscores(j, i, section));
+        return differs ? Expr(dscores(j, i, instance)[0]) : Expr(dscores(j, i, instance));
     };
     // 0 * NaN is NaN: the operands of a masked pair must not enter a product.
     const auto operand = [&](const Expr &j, const Expr &i, const Expr &value) {
-        return unmasked.defined() ? select(unmasked(j, i, section), value, zero) : value;
+        return unmasked.defined() ? select(unmasked(j, i, instance), value, zero) : value;
     };
-    dq(channel, row, section) = zero;
-    dq(channel, row, section) += ds_at(over_keys, row) * operand(over_keys, row, in.k(channel, over_keys));
-    dk(channel, key, section) = zero;
-    dk(channel, key, section) += ds_at(key, over_rows) * operand(key, over_rows, in.q(channel, over_rows));
-    dv(channel, key, section) = zero;
-    dv(channel, key, section) += p_at(key, over_rows) * operand(key, over_rows, in.dout(channel, over_rows));
+    dq(channel, row, instance) = zero;
+    dq(channel, row, instance) += ds_at(over_keys, row) * operand(over_keys, row, in.k(channel, over_keys));
+    dk(channel, key, instance) = zero;
+    dk(channel, key, instance) += ds_at(key, over_rows) * operand(key, over_rows, in.q(channel, over_rows));
+    dv(channel, key, instance) = zero;
+    dv(channel, key, instance) += p_at(key, over_rows) * operand(key, over_rows, in.dout(channel, over_rows));
 }
 
 }  // namespace flashwright

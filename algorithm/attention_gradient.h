@@ -30,21 +30,21 @@ struct GradientInputs {
     Halide::Expr rows, keys, head_dim, head_dim_v;
 };
 
-// One code path for the tile. `section` is a loop of `count` = 0 or 1 iterations: a kernel holds several code paths and
-// runs one of them.
+// One code path for the tile. `instance` tells tiles apart in kernels that compute several. In others it is a loop of
+// `count` = 0 or 1 iterations: such a kernel holds several code paths and runs one of them.
 struct GradientTile {
     // `assume_finite`: Q, K and dO are finite wherever `terms` mask pairs. Otherwise each operand of a masked pair is
     // replaced by 0, which keeps NaN and infinity out at the cost of a select.
     GradientTile(const std::string &name, halide_type_t type, const GradientInputs &in, const ScoreTerms &terms,
                  bool assume_finite, const Halide::Expr &count);
 
-    Halide::Var key{"key"}, row{"row"}, channel{"channel"}, section{"section"};
-    Halide::Func unmasked;             // (key, row, section); may be undefined
-    Halide::Func dots, probabilities;  // (key, row, section); the latter also times the derivative of the score terms
+    Halide::Var key{"key"}, row{"row"}, channel{"channel"}, instance{"instance"};
+    Halide::Func unmasked;             // (key, row, instance); may be undefined
+    Halide::Func dots, probabilities;  // (key, row, instance); the latter also times the derivative of the score terms
     Halide::Func dprobabilities, dscores;  // likewise; the latter also before that derivative (the gradient of a bias)
-    // (channel, row | key, section): sums over the tile; dq and dk are not yet multiplied by the softmax scale.
+    // (channel, row | key, instance): sums over the tile; dq and dk are not yet multiplied by the softmax scale.
     Halide::Func dq, dk, dv;
-    Halide::RDom over_head_dim, over_head_dim_v, over_keys, over_rows, sections;
+    Halide::RDom over_head_dim, over_head_dim_v, over_keys, over_rows, instances;
 };
 
 }  // namespace flashwright

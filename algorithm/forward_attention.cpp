@@ -54,7 +54,7 @@ void BlockSoftmax::define_reduction(Func f, const Expr &start, Func source,
     f(place) = combine(f(place), element(length / partial_reductions * partial_reductions + over_rest));
 }
 
-OnlineSoftmax::Part BlockSoftmax::part(const Expr &block) const {
+OnlineSoftmax::Partial BlockSoftmax::partial(const Expr &block) const {
     const Var row = vars.row;
     const OuterVars outer = vars.outer;
     const Func weighted = values;
@@ -101,7 +101,7 @@ void ForwardAttention::add_blocks(const std::string &name, const KeyBlocks &bloc
                            BlockSoftmax(name, vars, blocks, scores, kept_out, v, partial_reductions)};
     const BlockSoftmax &softmax = code_path.softmax;
     state.add_blocks(
-        "step_" + name, blocks.count, [&](const Expr &b) { return softmax.part(b); }, blocks.taken);
+        "step_" + name, blocks.count, [&](const Expr &b) { return softmax.partial(b); }, blocks.taken);
     code_paths.push_back(code_path);
 }
 

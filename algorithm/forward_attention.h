@@ -46,7 +46,7 @@ struct BlockSoftmax {
                  Halide::Func unmasked, const Access &v, int partial_reductions = kPartialReductions);
 
     // One block as OnlineSoftmax takes it.
-    OnlineSoftmax::Part part(const Halide::Expr &block) const;
+    OnlineSoftmax::Partial partial(const Halide::Expr &block) const;
 
     Vars vars;
     Halide::Func scores, unmasked, max, weights, sum, values;

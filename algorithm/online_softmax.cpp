@@ -16,8 +16,8 @@ Expr rescale(const Expr &from, const Expr &to) {
 
 }  // namespace
 
-OnlineSoftmax::OnlineSoftmax(const Var &row_var, const Expr &channels, const Part &start, const OuterVars &outer_vars,
-                             int accumulator_slot)
+OnlineSoftmax::OnlineSoftmax(const Var &row_var, const Expr &channels, const Partial &start,
+                             const OuterVars &outer_vars, int accumulator_slot)
     : row(row_var), outer(outer_vars), head_dim_v(channels), first_channel(accumulator_slot) {
     Expr zero = make_const(start.max.type(), 0);
     Expr from = clamp(slot - first_channel, 0, head_dim_v - 1);
@@ -26,7 +26,7 @@ OnlineSoftmax::OnlineSoftmax(const Var &row_var, const Expr &channels, const Par
 }
 
 void OnlineSoftmax::add_blocks(const std::string &name, const Expr &count,
-                               const std::function<Part(const Expr &)> &block_of,
+                               const std::function<Partial(const Expr &)> &block_of,
                                const std::function<Expr(const Expr &)> &taken) {
     RDom step(0, head_dim_v + first_channel, 0, count, name);
     if (taken) {
@@ -34,7 +34,7 @@ void OnlineSoftmax::add_blocks(const std::string &name, const Expr &count,
     }
     Expr x = step.x;
     auto at = [&](const Expr &n) { return this->at(row, n); };
-    Part block = block_of(step.y);
+    Partial block = block_of(step.y);
     Expr statistics = select(x == kOldFactor, rescale(at(kMax), Halide::max(at(kMax), block.max)), x == kMax,
                              Halide::max(at(kMax), block.max), x == kNewFactor, rescale(block.max, at(kMax)),
                              at(kSum) * at(kOldFactor) + block.sum * at(kNewFactor));
@@ -44,7 +44,7 @@ void OnlineSoftmax::add_blocks(const std::string &name, const Expr &count,
     steps.push_back(step);
 }
 
-OnlineSoftmax::Part OnlineSoftmax::empty(Type type) {
+OnlineSoftmax::Partial OnlineSoftmax::empty(Type type) {
     Expr zero = make_const(type, 0);
     return {negative_infinity(type), zero, [=](const Expr &) { return zero; }};
 }

@@ -30,24 +30,24 @@ class OnlineSoftmax {
     enum Slot { kOldFactor, kMax, kNewFactor, kSum, kAccumulator };
 
     // One row's statistics and weighted values: of the state at the start, or of one block of keys by its own maximum.
-    struct Part {
+    struct Partial {
         Halide::Expr max, sum;
         std::function<Halide::Expr(const Halide::Expr &channel)> values;
     };
 
     // The state begins as `start`, given for `row`. The accumulator begins at slot `first_channel`; slots before it
     // that have no name are never read.
-    OnlineSoftmax(const Halide::Var &row, const Halide::Expr &head_dim_v, const Part &start,
+    OnlineSoftmax(const Halide::Var &row, const Halide::Expr &head_dim_v, const Partial &start,
                   const OuterVars &outer = {}, int first_channel = kAccumulator);
 
     // Adds blocks 0 <= block < count one after the other, by one update over (slot, block). If `taken` is given, only
     // blocks for which it holds are added; it may depend on the outer variables.
     void add_blocks(const std::string &name, const Halide::Expr &count,
-                    const std::function<Part(const Halide::Expr &block)> &block,
+                    const std::function<Partial(const Halide::Expr &block)> &block,
                     const std::function<Halide::Expr(const Halide::Expr &block)> &taken = {});
 
     // The empty state, before any key.
-    static Part empty(Halide::Type type);
+    static Partial empty(Halide::Type type);
 
     Halide::Expr max(const Halide::Expr &i) const { return at(i, kMax); }
     Halide::Expr sum(const Halide::Expr &i) const { return at(i, kSum); }

@@ -36,6 +36,13 @@ void verify(const flashwright_forward_args &args) {
     }
 }
 
+// The library checks the call before memory is allocated for the outputs, which may be far larger than the inputs.
+void check_call(const flashwright_forward_args &args, const AttentionOptions &options) {
+    if (options.backend != "cpu") return;
+    const flashwright_execution execution = execution_options(options);
+    check(flashwright_forward_choice(&args, &execution, nullptr, nullptr, 0));
+}
+
 // Returns the kernel that ran.
 std::string run_kernel(const flashwright_forward_args &args, const AttentionOptions &options) {
     if (options.backend != "cpu") {
@@ -62,17 +69,23 @@ void run_forward(const ForwardOptions &options) {
     }
     std::vector<std::int64_t> rows = q.array().shape;
     rows.pop_back();
-    const NpyArray lse = new_array("lse", dtype, rows);
+    NpyArray lse = planned_array("lse", dtype, rows);
     rows.push_back(v.array().shape.back());
-    const NpyArray out = new_array("out", dtype, rows);
+    NpyArray out = planned_array("out", dtype, rows);
 
     ScoreFiles files;
-    const flashwright_forward_args args = {q.tensor(),
-                                           k.tensor(),
-                                           v.tensor(),
-                                           tensor_of("out", out),
-                                           tensor_of("lse", lse),
-                                           score_options(options.attention, files)};
+    flashwright_forward_args args = {q.tensor(),
+                                     k.tensor(),
+                                     v.tensor(),
+                                     tensor_of("out", out),
+                                     tensor_of("lse", lse),
+                                     score_options(options.attention, files)};
+    check_call(args, options.attention);
+    allocate(lse);
+    allocate(out);
+    args.softmax_lse.data = lse.data.get();
+    args.out.data = out.data.get();
+
     const double start = wall_seconds();
     const std::string kernel = run_kernel(args, options.attention);
     print_run(kernel, wall_seconds() - start, attention_inputs(args.q, args.k, args.v));

@@ -6,10 +6,10 @@ function(flashwright_generator_sources out program source_dir)
         set(patterns kernels/*.cpp kernels/*.h kernels/plan/*)
     elseif(program STREQUAL "gpu")
         set(patterns generators/gpu/* algorithm/*.cpp algorithm/*.h schedules/gpu_* kernels/gpu_api.* kernels/gpu_pass.h
-                     kernels/gpu_tile* kernels/tile_space_template.h)
+                     kernels/gpu_tile* kernels/score_term.h kernels/tile_parameter.h kernels/tile_space_template.h)
     else()
         set(patterns generators/*.cpp generators/*.h generators/CMakeLists.txt algorithm/*.cpp algorithm/*.h schedules/cpu_*
-                     kernels/cpu_tiles.h kernels/cpu_schedules.* kernels/op.h)
+                     kernels/cpu_tiles.h kernels/cpu_schedules.* kernels/op.h kernels/score_term.h kernels/tile_parameter.h)
     endif()
     list(TRANSFORM patterns PREPEND "${source_dir}/")
     file(GLOB sources ${ARGN} ${patterns})

@@ -95,21 +95,21 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
         dk(channel, key) = undef(type);
         dv(channel, key) = undef(type);
         for (GradientTile &code_path : code_paths) {
-            dq(channel, row) += in.scale * code_path.dq(channel, row, code_path.sections.x);
-            dk(channel, key) += code_path.dk(channel, key, code_path.sections.x);
-            dv(channel, key) += code_path.dv(channel, key, code_path.sections.x);
+            dq(channel, row) += in.scale * code_path.dq(channel, row, code_path.instances.x);
+            dk(channel, key) += code_path.dk(channel, key, code_path.instances.x);
+            dv(channel, key) += code_path.dv(channel, key, code_path.instances.x);
         }
         dbias(key, row) = Internal::make_const(type, 0);
         if (names_term(terms, "bias")) {
             for (GradientTile &code_path : code_paths) {
-                dbias(key, row) = code_path.dscores(key, row, code_path.sections.x)[code_path.dscores.outputs() - 1];
+                dbias(key, row) = code_path.dscores(key, row, code_path.instances.x)[code_path.dscores.outputs() - 1];
             }
         }
         constrain_buffers();
         bound_outputs(in);
-        GradientOutputs outputs{dq, dk, dv};
+        BackwardOutputs outputs{dq, dk, dv};
         for (int n = 0; n < (int)code_paths.size(); n++) {
-            schedule_gradient_cpu(code_paths[n], outputs, n, tiles, lanes);
+            schedule_backward_cpu(code_paths[n], outputs, n, tiles, lanes);
         }
     }
 
@@ -129,7 +129,7 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
     }
 
     ScoreTerms chosen_terms() {
-        const auto row_of = [](const Expr &row) { return row; };
+        const auto row_of = [](const Expr &i) { return i; };
         return named_terms(
             terms, term_arguments(term_numbers, term_matrices, number_types(), diagonal_offset, "by_row", row_of));
     }

@@ -54,15 +54,16 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
     void generate() {
         const Type type = number_types().accumulation;
         const int lanes = natural_vector_size(type);
-        const CpuTiles tiles{block_q, tile_k, row_vectors, tile_d, tile_k, tile_v};  // block_k is not compiled in
+        // block_k is not compiled in; the largest is legal with every tile_k.
+        const CpuTiles tiles{block_q, kLargestTile, row_vectors, tile_d, tile_k, tile_v};
         refuse_illegal_tiles(Op::forward, schedule_name, tiles, lanes);
         const bool is_decode = is_schedule("decode");
         Expr head_dim = q.dim(0).extent(), head_dim_v = v.dim(0).extent(), last_row = q.dim(1).extent() - 1;
         const bool transpose_in_blocks = tile_d > 1 && !is_decode;
         if (is_decode) head_dim = head_dim / tile_d * tile_d;  // as it is: the runtime sees to it
 
-        auto scaled_q = [&](const Expr &row, const Expr &d) {
-            return loaded(q, d, min(row, last_row)) * cast(type, softmax_scale);
+        auto scaled_q = [&](const Expr &i, const Expr &d) {
+            return loaded(q, d, min(i, last_row)) * cast(type, softmax_scale);
         };
         Func queries("queries");
         if (transpose_in_blocks) {
@@ -90,8 +91,8 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
         attention.add_blocks("left", {left_begin, left_block, left_count}, masked_terms("left"));
         attention.add_blocks("right", {right_begin, right_block, right_count}, masked_terms("right"));
         attention.state.finish();
-        auto normalised = [&](const Expr &row, const Expr &d) {
-            return to_storage(attention.state.normalised(row, d), number_types());
+        auto normalised = [&](const Expr &i, const Expr &d) {
+            return to_storage(attention.state.normalised(i, d), number_types());
         };
         if (transpose_in_blocks) {
             schedule_lanes_to_rows_cpu(TransposedCopy::lanes_to_rows(out, normalised, head_dim_v, tile_d));
@@ -130,7 +131,7 @@ class ForwardGenerator : public Generator<ForwardGenerator> {
 
     // The terms of one code path.
     ScoreTerms chosen_terms(const std::string &code_path, const Expr &last_row) {
-        const auto row_of = [=](const Expr &row) { return min(row, last_row); };
+        const auto row_of = [=](const Expr &i) { return min(i, last_row); };
         return named_terms(
             terms, term_arguments(term_numbers, term_matrices, number_types(), diagonal_offset, code_path, row_of));
     }

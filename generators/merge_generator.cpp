@@ -73,11 +73,11 @@ class MergeGenerator : public Generator<MergeGenerator> {
  private:
     NumberTypes number_types() const { return types.chosen(get_target()); }
 
-    OnlineSoftmax::Part side(const Expr &lse, const std::function<Expr(Expr)> &values) const {
-        Expr ignored = is_negative_infinity(lse), zero = Internal::make_const(lse.type(), 0);
+    OnlineSoftmax::Partial side(const Expr &max, const std::function<Expr(Expr)> &values) const {
+        Expr ignored = is_negative_infinity(max), zero = Internal::make_const(max.type(), 0);
         // The maximum may swallow a NaN, the sum does not.
-        Expr one = select(is_nan(lse), lse, Internal::make_const(lse.type(), 1));
-        return {lse, select(ignored, zero, one),
+        Expr one = select(is_nan(max), max, Internal::make_const(max.type(), 1));
+        return {max, select(ignored, zero, one),
                 [=](const Expr &channel) { return select(ignored, zero, values(channel)); }};
     }
 };

@@ -58,7 +58,7 @@ class StepGenerator : public Generator<StepGenerator> {
             softmaxes.emplace_back(name, vars, blocks, given, unmasked,
                                    [&](Expr key, Expr c) { return from_storage(v(c, key), number_types()); });
             const BlockSoftmax &softmax = softmaxes.back();
-            state.add_blocks("step_" + name, blocks.count, [&](const Expr &b) { return softmax.part(b); });
+            state.add_blocks("step_" + name, blocks.count, [&](const Expr &b) { return softmax.partial(b); });
         }
 
         m_out(row) = state.max(row);

@@ -43,14 +43,14 @@ std::string not_worth_trying(const CpuTiles &tiles, const CpuSearchContext &cont
 
 // Register tiles that use the registers well, narrow or wide; P and dS that stay in L1, and that use L2.
 std::vector<CpuTiles> starts(const CpuSearchContext &context) {
-    const int usual = context.registers > 16 ? 8 : 4;
+    const int height = context.registers > 16 ? 8 : 4;
     struct RegisterTile {
         int vectors, tile_q, tile_k;
     };
-    const RegisterTile register_tiles[] = {{2, context.registers > 16 ? 12 : 6, usual},
-                                           {2, usual, usual},
-                                           {3, usual, usual},
-                                           {1, 2 * usual, 2 * usual},
+    const RegisterTile register_tiles[] = {{2, context.registers > 16 ? 12 : 6, height},
+                                           {2, height, height},
+                                           {3, height, height},
+                                           {1, 2 * height, 2 * height},
                                            {4, 6, 4}};
     const std::vector<TileParameter> &parameters = backward_blocks_space().parameters;
     std::vector<CpuTiles> starts;

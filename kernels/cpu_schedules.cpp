@@ -4,22 +4,19 @@ namespace flashwright {
 namespace {
 
 // More than any machine has use for, and more than a compiler unrolls in a reasonable time.
-constexpr int kLargestTile = 65536, kLargestBlockQ = 1024, kMostVectors = 64;
-
-std::string broken(const std::string &parameter, const std::string &expected, int got) {
-    return parameter + ": expected " + expected + ", got " + std::to_string(got);
-}
+constexpr int kLargestBlockQ = 1024, kMostVectors = 64;
 
 std::string number(int value) { return std::to_string(value); }
 
 // A register tile of `vectors` vectors for each unit of the parameter.
-std::string check_register_tile(const char *parameter, int value, int vectors, int parts, const char *times) {
-    if (static_cast<long long>(value) * vectors <= static_cast<long long>(kMostVectors) * parts) return {};
-    return broken(parameter, "at most " + number(kMostVectors) + " vectors in " + times + " x " + parameter, value);
+std::string check_register_tile(const char *parameter, int value, int vectors, int lanes, const char *times) {
+    if (static_cast<long long>(value) * vectors <= static_cast<long long>(kMostVectors) * lanes) return {};
+    return broken_rule(parameter, "at most " + number(kMostVectors) + " vectors in " + times + " x " + parameter,
+                       value);
 }
 
 std::string check_multiple(const char *parameter, int value, int factor, const std::string &what) {
-    return value % factor == 0 ? std::string() : broken(parameter, "a multiple of " + what, value);
+    return value % factor == 0 ? std::string() : broken_rule(parameter, "a multiple of " + what, value);
 }
 
 std::string first_of(std::initializer_list<std::string> sentences) {
@@ -30,12 +27,12 @@ std::string first_of(std::initializer_list<std::string> sentences) {
 
 std::string check_block_k(const CpuTiles &t) {
     if (t.block_k >= t.tile_k) return {};
-    return broken("block_k", "at least tile_k (" + number(t.tile_k) + ")", t.block_k);
+    return broken_rule("block_k", "at least tile_k (" + number(t.tile_k) + ")", t.block_k);
 }
 
 std::string check_transpose_blocks(const CpuTiles &t) {
     if ((t.tile_d & (t.tile_d - 1)) == 0 && t.block_q % t.tile_d == 0) return {};
-    return broken("tile_d", "a power of two that divides block_q (" + number(t.block_q) + ")", t.tile_d);
+    return broken_rule("tile_d", "a power of two that divides block_q (" + number(t.block_q) + ")", t.tile_d);
 }
 
 std::string rows_rule(const CpuTiles &t, int lanes) {
@@ -48,17 +45,17 @@ std::string rows_rule(const CpuTiles &t, int lanes) {
 }
 
 std::string generic_rule(const CpuTiles &t, int lanes) {
-    if (t.tile_d != 1) return broken("tile_d", "1 in a generic kernel", t.tile_d);
-    if (t.tile_k != 1) return broken("tile_k", "1 in a generic kernel", t.tile_k);
-    if (t.tile_v != 1) return broken("tile_v", "1 in a generic kernel", t.tile_v);
+    if (t.tile_d != 1) return broken_rule("tile_d", "1 in a generic kernel", t.tile_d);
+    if (t.tile_k != 1) return broken_rule("tile_k", "1 in a generic kernel", t.tile_k);
+    if (t.tile_v != 1) return broken_rule("tile_v", "1 in a generic kernel", t.tile_v);
     return rows_rule(t, lanes);
 }
 
 std::string decode_rule(const CpuTiles &t, int lanes) {
     const std::string vector = "the " + number(lanes) + " lanes of a vector";
-    if (t.block_q >= lanes) return broken("block_q", "less than " + vector, t.block_q);
-    if (t.tile_d != lanes) return broken("tile_d", vector, t.tile_d);
-    if (t.row_vectors != 1) return broken("row_vectors", "1 in a decode kernel", t.row_vectors);
+    if (t.block_q >= lanes) return broken_rule("block_q", "less than " + vector, t.block_q);
+    if (t.tile_d != lanes) return broken_rule("tile_d", vector, t.tile_d);
+    if (t.row_vectors != 1) return broken_rule("row_vectors", "1 in a decode kernel", t.row_vectors);
     return first_of({check_block_k(t), check_multiple("tile_k", t.tile_k, lanes, vector),
                      check_multiple("tile_v", t.tile_v, lanes, vector),
                      check_register_tile("tile_k", t.tile_k, t.block_q, lanes, "block_q"),
@@ -67,7 +64,7 @@ std::string decode_rule(const CpuTiles &t, int lanes) {
 
 // Register tiles of whole vectors, which keys fill whichever way they lie.
 std::string blocks_rule(const CpuTiles &t, int lanes) {
-    if (t.width % t.tile_k != 0) return broken("tile_k", "a divisor of width (" + number(t.width) + ")", t.tile_k);
+    if (t.width % t.tile_k != 0) return broken_rule("tile_k", "a divisor of width (" + number(t.width) + ")", t.tile_k);
     return first_of({check_multiple("width", t.width, lanes, "the " + number(lanes) + " lanes of a vector"),
                      check_register_tile("tile_q", t.tile_q, t.width, lanes, "width"),
                      check_register_tile("tile_k", t.tile_k, t.width, lanes, "width")});
@@ -104,7 +101,7 @@ std::string CpuSchedule::why_illegal(const CpuTiles &tiles, int lanes) const {
         const int value = tiles.*parameter.member;
         const int largest = parameter.member == &CpuTiles::block_q ? kLargestBlockQ : kLargestTile;
         if (value < 1 || value > largest)
-            return broken(parameter.name, "a whole number from 1 to " + number(largest), value);
+            return broken_rule(parameter.name, "a whole number from 1 to " + number(largest), value);
     }
     return rule(tiles, lanes);
 }

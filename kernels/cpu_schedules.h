@@ -4,6 +4,7 @@
 
 #include "cpu_tiles.h"
 #include "op.h"
+#include "tile_parameter.h"
 
 #include <string>
 #include <string_view>
@@ -11,13 +12,9 @@
 
 namespace flashwright {
 
-struct CpuTileParameter {
-    const char *name;
-    char initial;  // in the ids of variants
-    int CpuTiles::*member;
-    bool run_time;  // given to the kernel at run time: variants that differ in nothing else share one object
-    const char *meaning;
-};
+using CpuTileParameter = TileParameterOf<CpuTiles>;
+
+constexpr int kLargestTile = 65536;  // more than any machine has use for
 
 struct CpuSchedule {
     Op op;

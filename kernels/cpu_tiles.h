@@ -17,6 +17,4 @@ struct CpuTiles {
     int tile_q = 0;  // query rows in the register tile of scores, dP and dQ
 };
 
-using CpuSimdTiles = CpuTiles;
-
 }  // namespace flashwright

@@ -28,7 +28,7 @@ class KernelCatalogue {
     // generic forward variant, for each element type and instruction set that occurs. Empty if all is there.
     std::string what_is_missing() const;
 
-    // In the order of the files; of each entry the default comes first.
+    // In the order of the files; of each entry the baseline comes first.
     const std::vector<KernelEntry> &entries() const { return entries_; }
     // Configured, but for another processor.
     const std::vector<std::string> &skipped_isas() const { return skipped_isas_; }

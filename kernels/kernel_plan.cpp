@@ -76,8 +76,7 @@ std::string registry_source(const KernelCatalogue &catalogue, const std::vector<
     }
     const std::string include = "#include \"runtime/src/kernel_abi.h\"\n";  // of the generated file, not of this one
     return "// Generated from the configuration by flashwright_plan. Of one op, dtype, ISA and set of terms, the "
-           "default comes "
-           "first.\n" +
+           "baseline comes first.\n" +
            include + R"(
 #include <type_traits>
 

@@ -27,8 +27,7 @@ TileSpace::TileSpace(const CpuSchedule &of, const std::vector<Values> &values, R
                      std::vector<CpuTiles> (*search_starts)(const CpuSearchContext &))
     : schedule(&of) {
     for (std::size_t p = 0; p < of.parameters.size(); ++p) {
-        const CpuTileParameter &it = of.parameters[p];
-        parameters.push_back({it.name, it.initial, it.member, it.run_time, it.meaning, values[p]});
+        parameters.push_back({of.parameters[p], values[p]});
     }
     illegal = legal_rule;
     not_worth_trying = search_rule;

@@ -4,6 +4,8 @@
 // the configuration reader and the tuner ask the same space.
 #pragma once
 
+#include "tile_parameter.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
@@ -12,19 +14,9 @@
 
 namespace flashwright {
 
-// The sentence of a broken rule: the parameter, what was expected, what came.
-inline std::string broken_rule(const std::string &parameter, const std::string &expected, long long value) {
-    return parameter + ": expected " + expected + ", got " + std::to_string(value);
-}
-
 template <typename Tiles, typename Context>
 struct TileSpaceOf {
-    struct Parameter {
-        const char *name;
-        char initial;  // in the ids of variants
-        int Tiles::*member;
-        bool run_time;  // given to the kernel at run time: variants that differ in nothing else share one object
-        const char *meaning;
+    struct Parameter : TileParameterOf<Tiles> {
         std::vector<int> (*values)(const Context &);  // that the tuner tries, ascending
     };
     using Rule = std::string (*)(const Tiles &, const Context &);

@@ -31,8 +31,7 @@ void schedule_product(Func product, Stage consumer, Func owner, const Var &along
 
 }  // namespace
 
-void schedule_gradient_cpu(GradientTile &t, GradientOutputs &outputs, int update, const CpuSimdTiles &tiles,
-                           int lanes) {
+void schedule_backward_cpu(GradientTile &t, BackwardOutputs &outputs, int update, const CpuTiles &tiles, int lanes) {
     const int width = tiles.width;
     if (t.unmasked.defined()) {
         t.unmasked.compute_root().vectorize(t.key, lanes);
@@ -42,16 +41,16 @@ void schedule_gradient_cpu(GradientTile &t, GradientOutputs &outputs, int update
         f.align_bounds(t.key, width).align_bounds(t.row, tiles.tile_q);
     }
     schedule_product(t.dots, t.probabilities, t.probabilities, t.key, t.row, t.over_head_dim, width, tiles.tile_q,
-                     lanes, true, {t.section});
+                     lanes, true, {t.instance});
     schedule_product(t.dprobabilities, t.dscores, t.dscores, t.key, t.row, t.over_head_dim_v, width, tiles.tile_q,
-                     lanes, true, {t.section});
-    const RVar section = t.sections.x;
+                     lanes, true, {t.instance});
+    const RVar instance = t.instances.x;
     schedule_product(t.dv, outputs.dv.update(update), outputs.dv, t.channel, t.key, t.over_rows, width, tiles.tile_k,
-                     lanes, false, {section});
+                     lanes, false, {instance});
     schedule_product(t.dk, outputs.dk.update(update), outputs.dk, t.channel, t.key, t.over_rows, width, tiles.tile_k,
-                     lanes, false, {section});
+                     lanes, false, {instance});
     schedule_product(t.dq, outputs.dq.update(update), outputs.dq, t.channel, t.row, t.over_keys, width, tiles.tile_q,
-                     lanes, false, {section});
+                     lanes, false, {instance});
 }
 
 }  // namespace flashwright

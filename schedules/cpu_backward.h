@@ -12,12 +12,11 @@ namespace flashwright {
 struct GradientTile;
 
 // The outputs, to which a tile's sums are added; (channel, row | key).
-struct GradientOutputs {
+struct BackwardOutputs {
     Halide::Func dq, dk, dv;
 };
 
 // `update` is the update of each output that takes the tile.
-void schedule_gradient_cpu(GradientTile &tile, GradientOutputs &outputs, int update, const CpuSimdTiles &tiles,
-                           int lanes);
+void schedule_backward_cpu(GradientTile &tile, BackwardOutputs &outputs, int update, const CpuTiles &tiles, int lanes);
 
 }  // namespace flashwright

@@ -17,7 +17,7 @@ int sums_at_once(Type type, int lanes) { return lanes * type.bits() == 512 ? 16 
 // dots(row, j) over the channels: partial sums across the lanes, of some keys at once, and then of pairs of lanes, so
 // that each step's vectors hold the sums of several keys.
 void schedule_dots(Func dots, const Var &row, const Var &j, const RVar &d, const Func &scores, const Var &tile_of_keys,
-                   const CpuSimdTiles &tiles, int lanes) {
+                   const CpuTiles &tiles, int lanes) {
     // The keys of a group share the loads of Q, as the rows do those of K.
     const int sums = sums_at_once(dots.type(), lanes);
     const int at_once = std::gcd(std::clamp(sums / tiles.block_q, 1, 8), tiles.tile_k);
@@ -32,7 +32,7 @@ void schedule_dots(Func dots, const Var &row, const Var &j, const RVar &d, const
     across.update().reorder(u, row, j, vector).vectorize(u).unroll(j).unroll(row);
 }
 
-void schedule_scores(ScoredBlocks &code_path, const LoopLevel &block, const CpuSimdTiles &tiles, int lanes) {
+void schedule_scores(ScoredBlocks &code_path, const LoopLevel &block, const CpuTiles &tiles, int lanes) {
     const Var row = code_path.softmax.vars.row, j = code_path.softmax.vars.j;
     // Scores ask for it a vector of keys at a time, values for one key.
     if (any_masks_by_memory(code_path.terms) && code_path.softmax.unmasked.defined()) {
@@ -52,7 +52,7 @@ void schedule_scores(ScoredBlocks &code_path, const LoopLevel &block, const CpuS
     schedule_dots(code_path.dots, row, j, code_path.over_head_dim.x, code_path.softmax.scores, outer, tiles, lanes);
 }
 
-void schedule_row_reduction(Func f, const BlockSoftmax &p, const LoopLevel &block, const CpuSimdTiles &tiles) {
+void schedule_row_reduction(Func f, const BlockSoftmax &p, const LoopLevel &block, const CpuTiles &tiles) {
     Var u("u");
     f.compute_at(block).bound(p.vars.row, 0, tiles.block_q);
     Func partial = f.update(0).rfactor(p.over_groups.x, u);
@@ -61,7 +61,7 @@ void schedule_row_reduction(Func f, const BlockSoftmax &p, const LoopLevel &bloc
     f.update(0).unroll(p.over_groups.x);
 }
 
-void schedule_softmax(BlockSoftmax &p, const Expr &head_dim_v, const LoopLevel &block, const CpuSimdTiles &tiles,
+void schedule_softmax(BlockSoftmax &p, const Expr &head_dim_v, const LoopLevel &block, const CpuTiles &tiles,
                       int lanes) {
     const Var row = p.vars.row, channel = p.vars.channel, j = p.vars.j;
     for (Func f : {p.max, p.sum}) {
@@ -92,7 +92,7 @@ void schedule_softmax(BlockSoftmax &p, const Expr &head_dim_v, const LoopLevel &
 
 }  // namespace
 
-void schedule_decode_cpu(ForwardAttention &a, const CpuSimdTiles &tiles, int lanes) {
+void schedule_decode_cpu(ForwardAttention &a, const CpuTiles &tiles, int lanes) {
     OnlineSoftmax &s = a.state;
     const Var d = a.queries.args()[1];
     a.queries.compute_root().bound(a.vars.row, 0, tiles.block_q).reorder_storage(d, a.vars.row);

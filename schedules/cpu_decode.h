@@ -12,6 +12,6 @@ namespace flashwright {
 struct ForwardAttention;
 
 // The whole work is one tile of rows. tile_d is `lanes`; tile_k and tile_v are whole vectors of so many elements.
-void schedule_decode_cpu(ForwardAttention &attention, const CpuSimdTiles &tiles, int lanes);
+void schedule_decode_cpu(ForwardAttention &attention, const CpuTiles &tiles, int lanes);
 
 }  // namespace flashwright

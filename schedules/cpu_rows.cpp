@@ -27,7 +27,7 @@ void schedule_row_reduction(Func f, const BlockSoftmax &p, const LoopLevel &leve
 // A matrix product in register tiles: `product` accumulates over `over` for row_vectors vectors of rows x `width`
 // columns, `tile` receives the finished tile. The last tile of columns shifts inwards, so every tile is whole.
 void schedule_register_tiles(Func product, Func tile, const Var &row, const Var &column, const RVar &over,
-                             const LoopLevel &level, const CpuSimdTiles &tiles, int width, int lanes) {
+                             const LoopLevel &level, const CpuTiles &tiles, int width, int lanes) {
     Var outer("outer"), inner("inner"), row_tile("row_tile"), row_in_tile("row_in_tile");
     tile.compute_at(level).bound(row, 0, tiles.block_q);
     tile.split(column, outer, inner, width, TailStrategy::ShiftInwards);
@@ -50,7 +50,7 @@ void schedule_rounds(TransposedCopy &copy) {
 LoopLevel block_loop(OnlineSoftmax &state, int update) { return LoopLevel(state.state, state.steps[update].y); }
 
 // What terms read from memory is read once a block, and so is what comes of it.
-void schedule_terms(ScoredBlocks &code_path, const LoopLevel &block, const CpuSimdTiles &tiles, int lanes) {
+void schedule_terms(ScoredBlocks &code_path, const LoopLevel &block, const CpuTiles &tiles, int lanes) {
     const auto once_a_block = [&](Func f) {
         return f.compute_at(block)
             .bound(code_path.softmax.vars.row, 0, tiles.block_q)
@@ -69,8 +69,7 @@ void schedule_terms(ScoredBlocks &code_path, const LoopLevel &block, const CpuSi
 
 }  // namespace
 
-void schedule_block_softmax_cpu(BlockSoftmax &p, OnlineSoftmax &state, int update, const CpuSimdTiles &tiles,
-                                int lanes) {
+void schedule_block_softmax_cpu(BlockSoftmax &p, OnlineSoftmax &state, int update, const CpuTiles &tiles, int lanes) {
     const Var row = p.vars.row;
     const LoopLevel block = block_loop(state, update);
     for (Func f : {p.max, p.sum}) {
@@ -84,13 +83,12 @@ void schedule_block_softmax_cpu(BlockSoftmax &p, OnlineSoftmax &state, int updat
                             lanes);
 }
 
-void schedule_given_scores_cpu(BlockSoftmax &p, OnlineSoftmax &state, int update, const CpuSimdTiles &tiles,
-                               int lanes) {
+void schedule_given_scores_cpu(BlockSoftmax &p, OnlineSoftmax &state, int update, const CpuTiles &tiles, int lanes) {
     p.scores.compute_at(block_loop(state, update)).bound(p.vars.row, 0, tiles.block_q);
     p.scores.vectorize(p.vars.row, lanes);
 }
 
-void schedule_forward_cpu(ForwardAttention &a, const CpuSimdTiles &tiles, int lanes) {
+void schedule_forward_cpu(ForwardAttention &a, const CpuTiles &tiles, int lanes) {
     for (int n = 0; n < (int)a.code_paths.size(); n++) {
         ScoredBlocks &code_path = a.code_paths[n];
         const LoopLevel block = block_loop(a.state, n);
@@ -106,7 +104,7 @@ void schedule_forward_cpu(ForwardAttention &a, const CpuSimdTiles &tiles, int la
     }
 }
 
-void schedule_state_cpu(OnlineSoftmax &s, const CpuSimdTiles &tiles, int lanes) {
+void schedule_state_cpu(OnlineSoftmax &s, const CpuTiles &tiles, int lanes) {
     for (Func f : {s.state, s.inverse_sum, s.lse, s.normalised}) {
         if (f.defined()) {
             schedule_rows_cpu(f, s.row, tiles, lanes);
@@ -119,7 +117,7 @@ void schedule_state_cpu(OnlineSoftmax &s, const CpuSimdTiles &tiles, int lanes) 
     }
 }
 
-void schedule_rows_cpu(Func f, const Var &row, const CpuSimdTiles &tiles, int lanes) {
+void schedule_rows_cpu(Func f, const Var &row, const CpuTiles &tiles, int lanes) {
     f.compute_root().bound(row, 0, tiles.block_q).vectorize(row, lanes);
 }
 
@@ -127,7 +125,7 @@ void schedule_output_cpu(Func output, int lanes) {
     output.vectorize(output.args()[0], lanes, TailStrategy::GuardWithIf);
 }
 
-void schedule_rows_to_lanes_cpu(TransposedCopy copy, const CpuSimdTiles &tiles) {
+void schedule_rows_to_lanes_cpu(TransposedCopy copy, const CpuTiles &tiles) {
     Var outer("outer"), inner("inner");
     copy.target.compute_root().bound(copy.row, 0, tiles.block_q);
     copy.target.update().split(copy.row, outer, inner, copy.side).reorder(inner, copy.over.x, copy.over.y, outer);

@@ -49,9 +49,9 @@ void schedule_pairs_product(Func product, const BackwardPass &pass, const RVar &
 // A product over the rows of a block.
 void schedule_sum(Func product, const LoopLevel &level, const RVar &over, const Sides &sides, int lanes,
                   const GpuTiles &tiles) {
-    const Var channel = product.args()[0], section = product.args()[2];
+    const Var channel = product.args()[0], instance = product.args()[2];
     keep_in_registers(product, level, {sides.own});
-    product.bound_extent(channel, tiles.tile_v).bound_extent(sides.own, tiles.rows).bound_extent(section, 1);
+    product.bound_extent(channel, tiles.tile_v).bound_extent(sides.own, tiles.rows).bound_extent(instance, 1);
     product.vectorize(channel, lanes).unroll(channel);
     product.update().reorder(sides.own, channel, over).vectorize(channel, lanes).unroll(channel).unroll(over);
 }
@@ -60,9 +60,9 @@ void schedule_sum(Func product, const LoopLevel &level, const RVar &over, const 
 void schedule_pairs(BackwardPass &pass, const LoopLevel &at_block, const Sides &sides, const GpuTiles &tiles) {
     GradientTile &block = pass.tile;
     for (Func f : pass.of_own_rows) {
-        const Var row = f.args()[0], block = f.args()[1];
+        const Var row = f.args()[0], instance = f.args()[1];
         keep_in_registers(f, at_block, {row});
-        f.bound_extent(row, tiles.rows).bound_extent(block, 1);
+        f.bound_extent(row, tiles.rows).bound_extent(instance, 1);
     }
     std::vector<Func> pairs{block.dots, block.dprobabilities, block.probabilities, block.dscores};
     if (block.unmasked.defined()) {
@@ -70,7 +70,7 @@ void schedule_pairs(BackwardPass &pass, const LoopLevel &at_block, const Sides &
     }
     for (Func f : pairs) {
         keep_in_registers(f, at_block, {sides.own, sides.other});
-        f.bound_extent(sides.own, tiles.rows).bound(sides.other, 0, tiles.block_k).bound_extent(block.section, 1);
+        f.bound_extent(sides.own, tiles.rows).bound(sides.other, 0, tiles.block_k).bound_extent(block.instance, 1);
     }
     schedule_pairs_product(block.dots, pass, block.over_head_dim, sides, tiles);
     schedule_pairs_product(block.dprobabilities, pass, block.over_head_dim_v, sides, tiles);
@@ -119,9 +119,9 @@ void share_rows(Func operands, const std::vector<Func> &products, const Func &ou
 
 void schedule_backward_gpu(BackwardPass &pass, Func output, const GpuTiles &tiles) {
     const Var channel = output.args()[0], gradient = output.args()[1], row = output.args()[2], group = output.args()[3];
-    Var strip("strip"), row_in("row_in"), tile("tile"), thread("thread");
-    output.split(row, strip, row_in, tiles.rows, TailStrategy::RoundUp);
-    output.split(strip, tile, thread, tiles.threads, TailStrategy::RoundUp);
+    Var thread_tile("thread_tile"), row_in("row_in"), tile("tile"), thread("thread");
+    output.split(row, thread_tile, row_in, tiles.rows, TailStrategy::RoundUp);
+    output.split(thread_tile, tile, thread, tiles.threads, TailStrategy::RoundUp);
     output.reorder(channel, gradient, row_in, thread, tile, group).gpu_blocks(tile, group).gpu_threads(thread);
     // Elements of f32 are stored one by one. If the sums were read as vectors, LLVM would keep them in pairs of
     // registers and copy them.

@@ -25,11 +25,12 @@ struct BackwardPass {
     GradientTile tile;
     std::vector<Halide::Func> of_own_rows;  // (row, block): computed once per block
     Halide::RDom blocks;                    // x is the block of a head
-    // (channel, row of the strip, strip, group): the sums over blocks, by an update, and the gradients made of them.
+    // (channel, row of the thread tile, thread tile, group): the sums over blocks, by an update, and the gradients made
+    // of them. A thread tile is the rows that one thread owns.
     Halide::Func sums{"sums"}, gradients{"gradients"};
 };
 
-// `output(channel, gradient, row, group)` is a gradient of strip row / rows.
+// `output(channel, gradient, row, group)` is a gradient of thread tile row / rows.
 void schedule_backward_gpu(BackwardPass &pass, Halide::Func output, const GpuTiles &tiles);
 
 // `output(key, 0, row, group)` is dS of a row and a key. A thread owns block_k pairs of one row.

@@ -26,22 +26,22 @@ void keep_in_registers(Func f, const LoopLevel &level, const Var &row, const Out
     }
 }
 
-void schedule_dots(ScoredBlocks &path, Func k, const GpuTiles &tiles) {
-    const BlockSoftmax::Vars &vars = path.softmax.vars;
-    const RVar d = path.over_head_dim;
+void schedule_dots(ScoredBlocks &code_path, Func k, const GpuTiles &tiles) {
+    const BlockSoftmax::Vars &vars = code_path.softmax.vars;
+    const RVar d = code_path.over_head_dim;
     RVar d_tile("d_tile"), d_in("d_in");
-    path.dots.unroll(vars.j);
-    path.dots.update().split(d, d_tile, d_in, tiles.tile_d).reorder(vars.row, d_in, vars.j, d_tile);
-    path.dots.update().unroll(d_in).unroll(vars.j);
+    code_path.dots.unroll(vars.j);
+    code_path.dots.update().split(d, d_tile, d_in, tiles.tile_d).reorder(vars.row, d_in, vars.j, d_tile);
+    code_path.dots.update().unroll(d_in).unroll(vars.j);
 
-    Func keys = k.in(path.dots);
+    Func keys = k.in(code_path.dots);
     const Var channel = keys.args()[0];
-    keys.compute_at(path.dots, vars.j).store_in(MemoryType::Register).bound_extent(channel, tiles.tile_d);
+    keys.compute_at(code_path.dots, vars.j).store_in(MemoryType::Register).bound_extent(channel, tiles.tile_d);
     keys.vectorize(channel, lanes_of(k, tiles.tile_d)).unroll(channel);
 }
 
-void schedule_path(ScoredBlocks &path, OnlineSoftmax &state, int update, Func k, const GpuTiles &tiles) {
-    BlockSoftmax &p = path.softmax;
+void schedule_code_path(ScoredBlocks &code_path, OnlineSoftmax &state, int update, Func k, const GpuTiles &tiles) {
+    BlockSoftmax &p = code_path.softmax;
     const BlockSoftmax::Vars &vars = p.vars;
     const RVar slot = state.steps[update].x, block = state.steps[update].y;
     RVar slot_tile("slot_tile"), slot_in("slot_in");
@@ -52,7 +52,7 @@ void schedule_path(ScoredBlocks &path, OnlineSoftmax &state, int update, Func k,
         .unroll(slot_in)
         .unroll(slot_tile);
 
-    for (const ScoreTerm &term : path.terms) {
+    for (const ScoreTerm &term : code_path.terms) {
         for (const MemoryTile &tile : term.reads) {
             Func f = tile.element;
             keep_in_registers(f, at_block, vars.row, vars.outer, tiles);
@@ -63,7 +63,7 @@ void schedule_path(ScoredBlocks &path, OnlineSoftmax &state, int update, Func k,
         keep_in_registers(p.unmasked, at_block, vars.row, vars.outer, tiles);
         p.unmasked.bound_extent(vars.block, 1).bound(vars.j, 0, tiles.block_k).unroll(vars.j);
     }
-    for (Func f : {path.dots, p.weights, p.max, p.sum}) {
+    for (Func f : {code_path.dots, p.weights, p.max, p.sum}) {
         keep_in_registers(f, at_block, vars.row, vars.outer, tiles);
         f.bound_extent(vars.block, 1);
     }
@@ -71,10 +71,10 @@ void schedule_path(ScoredBlocks &path, OnlineSoftmax &state, int update, Func k,
         keep_in_registers(p.scores, at_block, vars.row, vars.outer, tiles);
         p.scores.bound_extent(vars.block, 1).bound(vars.j, 0, tiles.block_k).unroll(vars.j);
     }
-    for (Func f : {path.dots, p.weights}) {
+    for (Func f : {code_path.dots, p.weights}) {
         f.bound(vars.j, 0, tiles.block_k);
     }
-    schedule_dots(path, k, tiles);
+    schedule_dots(code_path, k, tiles);
     p.weights.unroll(vars.j);
     for (Func f : {p.max, p.sum}) {
         f.update(0).unroll(p.over_groups.x).unroll(p.over_groups.y);
@@ -92,36 +92,37 @@ void schedule_path(ScoredBlocks &path, OnlineSoftmax &state, int update, Func k,
 }
 
 // Threads that share a row are neighbours in a warp.
-void spread_over_threads(Func f, const Var &lane, const Var &strip, const GpuTiles &tiles) {
+void spread_over_threads(Func f, const Var &lane, const Var &thread_tile, const GpuTiles &tiles) {
     if (tiles.threads_per_row > 1) {
-        f.gpu_threads(lane, strip);
+        f.gpu_threads(lane, thread_tile);
     } else {
-        f.gpu_threads(strip);
+        f.gpu_threads(thread_tile);
     }
 }
 
 // The rows of neighbouring threads are channels_per_thread + 4 elements apart, so that threads that read vectors at the
 // same place of their rows read different banks.
 void share_queries(Func queries, const Func &output, const Var &level, const GpuTiles &tiles) {
-    const Var row = queries.args()[0], channel = queries.args()[1], lane = queries.args()[2], strip = queries.args()[3];
-    queries.compute_at(output, level).store_in(MemoryType::GPUShared).reorder_storage(channel, lane, strip, row);
+    const Var row = queries.args()[0], channel = queries.args()[1], lane = queries.args()[2],
+              thread_tile = queries.args()[3];
+    queries.compute_at(output, level).store_in(MemoryType::GPUShared).reorder_storage(channel, lane, thread_tile, row);
     queries.align_storage(channel, tiles.channels_per_thread() + kVector)
         .bound(channel, 0, tiles.channels_per_thread());
     queries.bound(row, 0, tiles.rows)
         .bound(lane, 0, tiles.threads_per_row)
-        .bound_extent(strip, tiles.threads / tiles.threads_per_row);
-    queries.reorder(channel, row, lane, strip).vectorize(channel, kVector);
-    spread_over_threads(queries, lane, strip, tiles);
+        .bound_extent(thread_tile, tiles.threads / tiles.threads_per_row);
+    queries.reorder(channel, row, lane, thread_tile).vectorize(channel, kVector);
+    spread_over_threads(queries, lane, thread_tile, tiles);
 }
 
 }  // namespace
 
 void schedule_forward_gpu(ForwardAttention &a, Func output, Func k, const GpuTiles &tiles) {
     const Var channel = output.args()[0], row = output.args()[1], head = output.args()[2], batch = output.args()[3];
-    Var strip("strip"), row_in("row_in"), tile("tile"), thread("thread"), lane("lane"), column("column");
+    Var thread_tile("thread_tile"), row_in("row_in"), tile("tile"), thread("thread"), lane("lane"), column("column");
     output.split(channel, lane, column, tiles.result_layout(output.type().bytes()).columns_per_thread);
-    output.split(row, strip, row_in, tiles.rows, TailStrategy::RoundUp);
-    output.split(strip, tile, thread, tiles.threads / tiles.threads_per_row, TailStrategy::RoundUp);
+    output.split(row, thread_tile, row_in, tiles.rows, TailStrategy::RoundUp);
+    output.split(thread_tile, tile, thread, tiles.threads / tiles.threads_per_row, TailStrategy::RoundUp);
     output.reorder(column, row_in, lane, thread, tile, head, batch);
     output.gpu_blocks(tile, head, batch);
     spread_over_threads(output, lane, thread, tiles);
@@ -136,7 +137,7 @@ void schedule_forward_gpu(ForwardAttention &a, Func output, Func k, const GpuTil
     s.normalised.bound(s.channel, 0, tiles.channels_per_thread()).unroll(s.channel).reorder_storage(s.channel, s.row);
     s.state.unroll(s.slot).reorder_storage(s.slot, s.row);
     for (int n = 0; n < (int)a.code_paths.size(); n++) {
-        schedule_path(a.code_paths[n], s, n, k, tiles);
+        schedule_code_path(a.code_paths[n], s, n, k, tiles);
     }
 }
 

@@ -1,4 +1,4 @@
-// The keys a tile of rows meets, against the definition.
+// Runs of key blocks for a tile of rows, against the definition of unmasked keys.
 #include "runtime/src/tile_plan.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace flashwright::test {
 
 namespace {
 
-bool sees(const KeyVisibility &keys, std::int64_t row, std::int64_t key) {
+bool attends(const KeyVisibility &keys, std::int64_t row, std::int64_t key) {
     __extension__ typedef __int128 Wide;
     const Wide diagonal = static_cast<Wide>(row) + keys.diagonal;
     return key < keys.key_count && (keys.window_left < 0 || key >= diagonal - keys.window_left) &&
@@ -38,16 +38,16 @@ void check(const KeyVisibility &keys, std::int64_t row_begin, std::int64_t rows,
         const bool full = within(plan.full, j), masked = within(plan.left, j) || within(plan.right, j);
         ASSERT_LE(within(plan.left, j) + full + within(plan.right, j), 1) << "key " << j;
         for (std::int64_t i = 0; i < rows; i++) {
-            const bool seen = sees(keys, row_begin + i, j);
-            any = any || seen;
-            if (seen) {
+            const bool unmasked = attends(keys, row_begin + i, j);
+            any = any || unmasked;
+            if (unmasked) {
                 ASSERT_TRUE(full || masked) << "key " << j << " row " << i;
             }
             if (full) {
-                ASSERT_TRUE(seen && !keys.everything_masked) << "key " << j << " row " << i;
+                ASSERT_TRUE(unmasked && !keys.everything_masked) << "key " << j << " row " << i;
             }
             if (masked) {
-                ASSERT_EQ(j >= i + plan.lo_offset && j <= i + plan.hi_offset && j < keys.key_count, seen)
+                ASSERT_EQ(j >= i + plan.lo_offset && j <= i + plan.hi_offset && j < keys.key_count, unmasked)
                     << "key " << j << " row " << i;
             }
         }
@@ -62,7 +62,7 @@ void check(const KeyVisibility &keys, std::int64_t row_begin, std::int64_t rows,
 
 }  // namespace
 
-TEST(TilePlan, CoversWhatRowsSee) {
+TEST(TilePlan, CoversUnmaskedKeys) {
     std::mt19937 random(7);
     const auto below = [&](std::int64_t n) {
         return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));

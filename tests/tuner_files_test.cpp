@@ -56,7 +56,7 @@ TunedKernel tuned(std::int64_t length, bool win, int block_q = 64) {
     row.interval = {0.89, 0.91};
     row.pairs = 40;
     kernel.rows = {row};
-    kernel.tiles = {win ? CpuTiles{block_q, 128, 1, 8, 8, 8} : kernel.family.default_tiles};
+    kernel.tiles = {win ? CpuTiles{block_q, 128, 1, 8, 8, 8} : kernel.family.baseline_tiles};
     return kernel;
 }
 

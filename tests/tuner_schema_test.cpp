@@ -52,7 +52,7 @@ TEST(TunerSchema, EnumeratesTheVocabularyOfCpuEntries) {
     EXPECT_EQ(enumerated("/cpu_entry/properties/op"), names_of(kOps));
     EXPECT_EQ(enumerated("/cpu_entry/properties/dtype"), dtypes);
     EXPECT_EQ(enumerated("/cpu_entry/properties/isa"), names_of(kIsas));
-    EXPECT_EQ(enumerated("/terms/items"), names_of(kScoreTerms));
+    EXPECT_EQ(enumerated("/terms/oneOf/1/items"), names_of(kScoreTerms));
 }
 
 TEST(TunerSchema, EnumeratesSchedulesAndTheirTiles) {

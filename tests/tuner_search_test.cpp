@@ -108,14 +108,14 @@ TEST(TunerSpace, NamesAreThoseOfTheKernels) {
     }
 }
 
-// Also of what ships: a default is never outside of the rules that it is measured by.
-TEST(TunerSpace, DefaultsKeepTheRules) {
+// Also of what ships: a baseline is never outside of the rules that it is measured by.
+TEST(TunerSpace, BaselinesKeepTheRules) {
     for (const KernelFamily &family : kernel_families({}, {}, {})) {
-        EXPECT_EQ(family.space().why_not_searched(family.default_tiles, family.machine()), "") << family.name();
+        EXPECT_EQ(family.space().why_not_searched(family.baseline_tiles, family.machine()), "") << family.name();
     }
 }
 
-TEST(TunerSpace, DefaultIsAPointAndOnlyRestricts) {
+TEST(TunerSpace, BaselineIsAPointAndOnlyRestricts) {
     const CpuTiles odd = {48, 77, 1, 16, 16, 16};
     const SearchSpace space =
         search_space(forward_rows_space(), machine_like_zen5(), {}, odd, {{"block_k", {64, 128}}});

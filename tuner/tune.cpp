@@ -44,10 +44,10 @@ void check_rows(const std::vector<ShapeSpec> &shapes) {
     }
 }
 
-// Shapes that the default variant cannot take are served by the generic kernel, which is not tuned.
+// Shapes that the baseline cannot take are served by the generic kernel, which is not tuned.
 void check_shapes(const std::vector<ShapeSpec> &shapes, const std::vector<KernelFamily> &families) {
     for (const KernelFamily &family : families) {
-        const std::string name = fmt::format("{}_{}_{}_{}", family.op, family.dtype, family.isa, family.default_id);
+        const std::string name = fmt::format("{}_{}_{}_{}", family.op, family.dtype, family.isa, family.baseline_id);
         flashwright_execution execution = {};
         execution.kernel = name.c_str();
         for (const ShapeSpec &shape : shapes) {
@@ -71,7 +71,7 @@ void check_only(const TuneOptions &options, const std::vector<KernelFamily> &fam
     }
     for (const KernelFamily &family : families) {
         if (!options.only.empty() &&
-            search_space(family.space(), family.machine(), {}, family.default_tiles, options.only).size() == 1)
+            search_space(family.space(), family.machine(), {}, family.baseline_tiles, options.only).size() == 1)
             throw std::invalid_argument(
                 fmt::format("only: expected values that allow a candidate of {} besides the baseline", family.name()));
     }
@@ -127,7 +127,7 @@ void drop_unmeasured(const TuningSession &session, TunedKernel &kernel) {
 // cannot be built and run.
 TunedKernel tune_kernel(const TuneOptions &options, const KernelFamily &family, CandidateBuilder &builder,
                         Journal &journal, const TuneListener &listener, const StopRequested &stop_requested,
-                        const std::vector<CpuSimdTiles> &warm_starts, double seconds) {
+                        const std::vector<CpuTiles> &warm_starts, double seconds) {
     const double deadline = wall_seconds() + seconds;
     TuningSession session(options, family, builder, journal, listener, stop_requested);
     TunedKernel result;

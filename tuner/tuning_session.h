@@ -43,7 +43,7 @@ struct TuningSession {
     bool stopped() const { return stop_requested(); }
     void step(const std::string &text) const { listener.step(family.name() + ": " + text); }
 
-    CpuSimdTiles tiles(std::size_t point) const { return family.space().tiles_of(space.point(point)); }
+    CpuTiles tiles(std::size_t point) const { return family.space().tiles_of(space.point(point)); }
     BuildRequest build_request(std::size_t point) const;
     // The object code and the parameters given at run time: candidates of one identity have the same times.
     std::string identity(const Build &build, std::size_t point) const;

@@ -28,8 +28,8 @@ ShapeSpec shape_of(const ordered_json &row) {
     return {1, kHeads, kHeads, shape["seqlen_q"], shape["seqlen_k"], head_dim, head_dim, shape["causal"]};
 }
 
-CpuSimdTiles tiles_of_variant(const ordered_json &kernel, const TileSpace &space, const std::string &id) {
-    CpuSimdTiles tiles = {};
+CpuTiles tiles_of_variant(const ordered_json &kernel, const TileSpace &space, const std::string &id) {
+    CpuTiles tiles = {};
     for (const auto &variant : kernel["variants"]) {
         if (variant["id"] != id) continue;
         for (const TileParameter &parameter : space.parameters)
@@ -38,7 +38,7 @@ CpuSimdTiles tiles_of_variant(const ordered_json &kernel, const TileSpace &space
     return tiles;
 }
 
-Candidate built(CandidateBuilder &builder, const KernelFamily &family, const CpuSimdTiles &tiles,
+Candidate built(CandidateBuilder &builder, const KernelFamily &family, const CpuTiles &tiles,
                 const StopRequested &stop_requested) {
     const Build build = builder.build({build_request_of(builder.generator(), family, tiles)}, stop_requested)[0];
     if (build.outcome.end != ChildEnd::finished && build.outcome.end != ChildEnd::interrupted)
@@ -53,7 +53,7 @@ std::optional<VerifiedRow> verify_row(const KernelFamily &family, const ordered_
                                       const StopRequested &stop_requested) {
     const std::string id = row["variant"];
     const ShapeSpec shape = shape_of(row);
-    const Candidate baseline = built(builder, family, family.default_tiles, stop_requested);
+    const Candidate baseline = built(builder, family, family.baseline_tiles, stop_requested);
     const Candidate winner = built(builder, family, tiles_of_variant(kernel, family.space(), id), stop_requested);
     if (stop_requested()) return std::nullopt;
     Trials trials(make_cpu_target(family, {shape}), options.run_seconds, options.seed, stop_requested);
@@ -96,9 +96,9 @@ std::vector<VerifiedRow> verify_winners(const std::string &path, const TuneOptio
     for (const auto &kernel : winners["kernels"]) {
         if (find_tile_space(kernel["op"]) == nullptr) continue;
         KernelFamily family = {kernel["op"], kernel["dtype"], kernel["isa"], kernel["default"], {}};
-        family.default_tiles = tiles_of_variant(kernel, family.space(), family.default_id);
+        family.baseline_tiles = tiles_of_variant(kernel, family.space(), family.baseline_id);
         for (const auto &row : kernel["table"]) {
-            if (row["variant"] == family.default_id || stop_requested()) continue;
+            if (row["variant"] == family.baseline_id || stop_requested()) continue;
             listener.step(fmt::format("{}: {} on {}", family.name(), row["variant"].get<std::string>(),
                                       to_string(shape_of(row))));
             if (const auto verified = verify_row(family, kernel, row, builder, options, stop_requested))

@@ -20,7 +20,7 @@ struct VerifiedRow {
     bool holds() const { return failure.empty() && interval.high < 1; }  // still faster than the baseline
 };
 
-// Rows whose variant is the default are skipped. Throws std::runtime_error if the file cannot be used here.
+// Rows whose variant is the baseline are skipped. Throws std::runtime_error if the file cannot be used here.
 std::vector<VerifiedRow> verify_winners(const std::string &path, const TuneOptions &options,
                                         const TuneListener &listener, const StopRequested &stop_requested);
 

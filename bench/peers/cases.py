@@ -32,7 +32,7 @@ class Case:
         return f"{self.batch} × {self.heads}, {self.seqlen}, {self.head_dim}{causal}"
 
     def flops(self, op):
-        """Of the matrix products alone; only pairs that are seen count."""
+        """Of the matrix products alone; only unmasked pairs count."""
         pairs = self.seqlen * (self.seqlen + 1) / 2 if self.causal else self.seqlen**2
         products = {"forward": 2, "backward": 5}[op]
         return 2 * products * self.batch * self.heads * pairs * self.head_dim

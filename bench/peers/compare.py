@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares flashwright with other implementations of attention on this machine.
 
-Each contestant runs in a process of its own on the same cores, one after the other,
+Each implementation runs in a process of its own on the same cores, one after the other,
 round after round; what counts is the least of all repetitions of all rounds. Writes
 results.json, results.md and results.svg. Ctrl-C keeps the finished rounds.
 """
@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 import report
 from cases import OPS, Case
-from contestants import CONTESTANTS
+from implementations import IMPLEMENTATIONS
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -47,7 +47,7 @@ def arguments():
         help="the six of `flashwright bench` without it",
     )
     add("--ops", nargs="+", choices=OPS, default=OPS)
-    add("--contestants", nargs="+", choices=CONTESTANTS, default=list(CONTESTANTS))
+    add("--implementations", nargs="+", choices=IMPLEMENTATIONS, default=list(IMPLEMENTATIONS))
     add("--rounds", type=int, default=5)
     add("--seconds", type=float, default=0.5, help="for each case in a round (0.5)")
     add(
@@ -67,8 +67,8 @@ def arguments():
         "--python",
         action="append",
         default=[],
-        metavar="[CONTESTANT=]PATH",
-        help="the Python that has the contestants, or this one",
+        metavar="[IMPLEMENTATION=]PATH",
+        help="the Python that has the implementations, or this one",
     )
     add("--machine", default=processor(), help="its name in the results (%(default)s)")
     options = parser.parse_args()
@@ -89,7 +89,7 @@ def processor():
 
 
 class Failed(Exception):
-    """A contestant's process ended without results."""
+    """A implementation's process ended without results."""
 
 
 class Runner:
@@ -98,18 +98,18 @@ class Runner:
         self.cores = sorted(os.sched_getaffinity(0))[-options.threads :]
         self.environment = os.environ | {
             "OMP_NUM_THREADS": str(options.threads),
-            "NUMPY_MADVISE_HUGEPAGE": "0",  # no contestant's own memory has it
+            "NUMPY_MADVISE_HUGEPAGE": "0",  # no implementation's own memory has it
         }
         self.pythons = {"": sys.executable}
         if (zentorch := ROOT / "build/peers/zentorch/bin/python").exists():
             self.pythons["zentorch"] = str(zentorch)
         for given in options.python:
-            contestant, _, path = given.rpartition("=")
-            self.pythons[contestant] = path
+            implementation, _, path = given.rpartition("=")
+            self.pythons[implementation] = path
 
-    def run(self, contestant, cases, check=False):
+    def run(self, implementation, cases, check=False):
         job = {
-            "contestant": contestant,
+            "implementation": implementation,
             "cases": cases,
             "ops": self.options.ops,
             "seconds": self.options.seconds,
@@ -117,7 +117,7 @@ class Runner:
             "cores": self.cores,
             "library": str(self.options.library),
         }
-        python = self.pythons.get(contestant, self.pythons[""])
+        python = self.pythons.get(implementation, self.pythons[""])
         process = subprocess.run(
             [python, HERE / "worker.py", json.dumps(job)],
             env=self.environment,
@@ -130,21 +130,21 @@ class Runner:
         return json.loads(process.stdout.splitlines()[-1])
 
 
-def find_contestants(runner, results):
-    for name in runner.options.contestants:
+def find_implementations(runner, results):
+    for name in runner.options.implementations:
         try:
             version = runner.run(name, cases=[])["version"]
         except (Failed, OSError) as reason:
             results["skipped"][name] = str(reason)
             print(f"{name}: skipped: {reason}")
         else:
-            title = CONTESTANTS[name].title
-            results["contestants"][name] = {"title": title, "version": version}
+            title = IMPLEMENTATIONS[name].title
+            results["implementations"][name] = {"title": title, "version": version}
             print(f"{name}: {version}")
 
 
 def run_round(runner, number, results, progress):
-    names = list(results["contestants"])
+    names = list(results["implementations"])
     first = number % len(names)
     measurements = []
     for name in names[first:] + names[:first]:
@@ -152,7 +152,7 @@ def run_round(runner, number, results, progress):
         try:
             answer = runner.run(name, runner.options.cases, check=number == 0)
             measurements += [
-                {"round": number, "contestant": name} | row
+                {"round": number, "implementation": name} | row
                 for row in answer["measurements"]
             ]
         except Failed as reason:
@@ -184,14 +184,14 @@ def main():
         "cases": list(options.cases),
         "rounds": 0,
         "seconds": options.seconds,
-        "contestants": {},
+        "implementations": {},
         "skipped": {},
         "measurements": [],
     }
-    find_contestants(runner, results)
-    if not results["contestants"]:
-        sys.exit("error: no contestant is there")
-    steps = options.rounds * len(results["contestants"])
+    find_implementations(runner, results)
+    if not results["implementations"]:
+        sys.exit("error: no implementation can be imported")
+    steps = options.rounds * len(results["implementations"])
     try:
         with tqdm(total=steps) as progress:
             for number in range(options.rounds):

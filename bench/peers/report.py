@@ -13,14 +13,14 @@ UNITS = "batch × heads, seqlen, head_dim"
 
 
 class Summary:
-    """All rounds together: the times of each contestant's fastest variant."""
+    """All rounds together: the times of each implementation's fastest variant."""
 
     def __init__(self, results):
         self.results = results
-        self.names = list(results["contestants"])
+        self.names = list(results["implementations"])
         every, wrong = {}, set()
         for row in results["measurements"]:
-            key = row["op"], row["case"], row["contestant"], row["variant"]
+            key = row["op"], row["case"], row["implementation"], row["variant"]
             if "error" in row:
                 wrong.add(key)
             else:
@@ -39,8 +39,8 @@ class Summary:
         return median(median(times) / min(times) - 1 for times in own)
 
     def title(self, name):
-        contestant = self.results["contestants"][name]
-        return f"{contestant['title']} {contestant['version']}"
+        implementation = self.results["implementations"][name]
+        return f"{implementation['title']} {implementation['version']}"
 
     @property
     def conditions(self):
@@ -49,7 +49,7 @@ class Summary:
         return f"{self.results['machine']}, {threads} thread{plural}, f32"
 
     def measured(self):
-        """Every op with the contestants that have times of it."""
+        """Every op with the implementations that have times of it."""
         for op in self.results["ops"]:
             having = {name for other, _, name in self.times if other == op}
             if having:
@@ -78,7 +78,7 @@ def left_out(results):
     yield from results["skipped"].items()
     for row in results["measurements"]:
         if "error" in row:
-            what = (row[key] for key in ("contestant", "variant", "op", "case"))
+            what = (row[key] for key in ("implementation", "variant", "op", "case"))
             yield " ".join(filter(None, what)), row["error"]
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the contestants of compare.py in build/peers/venv; with --zentorch also zentorch, which needs a PyTorch of its
+# Installs the implementations of compare.py in build/peers/venv; with --zentorch also zentorch, which needs a PyTorch of its
 # own, in build/peers/zentorch. PyTorch comes with CUDA, several GB, unless PIP_EXTRA_INDEX_URL names its index of CPU builds.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/../../scripts/common.sh"

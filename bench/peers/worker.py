@@ -1,5 +1,5 @@
-"""One contestant in a process of its own: takes a job as JSON, prints the results as
-the last line. Without cases it only says whether the contestant is there."""
+"""One implementation in a process of its own: takes a job as JSON, prints the results as
+the last line. Without cases it only says whether the implementation is there."""
 
 import gc
 import itertools
@@ -12,7 +12,7 @@ job = json.loads(sys.argv[1])
 os.sched_setaffinity(0, job["cores"])  # before libraries count the processors
 
 from cases import Case, error
-from contestants import CONTESTANTS
+from implementations import IMPLEMENTATIONS
 
 WARM_UPS = 3
 LEAST_REPETITIONS = 5
@@ -41,9 +41,9 @@ def measure(call, op, case, tensors):
     return {"ms": milliseconds(call.run)}
 
 
-def measurements(contestant, op, text):
-    """Of all its ways to run this op on this case."""
-    set_up = getattr(contestant, op, None)
+def measurements(implementation, op, text):
+    """Of all variants of this op on this case."""
+    set_up = getattr(implementation, op, None)
     if set_up is None:
         return
     row = {"op": op, "case": text}
@@ -58,13 +58,13 @@ def measurements(contestant, op, text):
 
 def main():
     gc.disable()
-    contestant = CONTESTANTS[job["contestant"]](len(job["cores"]), job["library"])
+    implementation = IMPLEMENTATIONS[job["implementation"]](len(job["cores"]), job["library"])
     rows = [
         row
         for op, text in itertools.product(job["ops"], job["cases"])
-        for row in measurements(contestant, op, text)
+        for row in measurements(implementation, op, text)
     ]
-    print(json.dumps({"version": contestant.version, "measurements": rows}))
+    print(json.dumps({"version": implementation.version, "measurements": rows}))
 
 
 main()

@@ -24,11 +24,11 @@ cpp_extension.load(
 
 
 def attention(q, k, v, *, bias=None, mask=None, causal=False, scale=None):
-    """softmax(scale * q k^T + bias, hidden where mask is false) v.
+    """softmax(scale * q k^T + bias, masked where mask is false) v.
 
     q [batch, heads, seqlen_q, head_dim], k and v [batch, heads_kv, seqlen_k, …], or without batch, without heads; any
     strides; float32 or float64. bias (of q's dtype) and mask (bool): [batch|1, heads|1, seqlen_q|1, seqlen_k]. causal: query
-    i sees keys up to i. Rows that see no key give 0. Gradients by q, k, v and bias.
+    i attends to keys up to i. Rows without an unmasked key give 0. Gradients by q, k, v and bias.
     """
     return torch.ops.flashwright.forward(q, k, v, bias, mask, causal, scale)[0]
 

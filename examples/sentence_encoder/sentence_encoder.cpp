@@ -140,7 +140,7 @@ void SentenceEncoder::attend(const Layer &layer, Batch &batch) const {
     const std::vector<float> qkv = batch.apply(layer.qkv, batch.hidden);  // [sentence, token, 3, head, channel]
     std::vector<float> attended(batch.rows() * width_);                   // [sentence, token, head, channel]
 
-    // Every head is read and written where it lies; key_lengths hides the padding.
+    // Every head is read and written where it lies; key_lengths masks the padding.
     const auto sentences = static_cast<std::int64_t>(batch.lengths.size());
     const auto seqlen = static_cast<std::int64_t>(batch.longest), heads = static_cast<std::int64_t>(heads_);
     const auto width = static_cast<std::int64_t>(width_), head_dim = width / heads;

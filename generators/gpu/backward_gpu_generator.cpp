@@ -1,6 +1,6 @@
 #include "algorithm/attention_gradient.h"
+#include "float_workarounds.h"
 #include "half_storage.h"
-#include "portable_floats.h"
 #include "refuse_illegal_parameters.h"
 #include "schedules/gpu_backward.h"
 
@@ -95,11 +95,11 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
             return;
         }
         sum_blocks(pass);
-        std::vector<Expr> scaled = values_at(pass.sums, {channel, own, strip, group});
+        std::vector<Expr> scaled = values_at(pass.sums, {channel, own, thread_tile, group});
         if (wanted().front() != "dv") {
             scaled.front() *= softmax_scale;
         }
-        pass.gradients(channel, own, strip, group) = Tuple(scaled);
+        pass.gradients(channel, own, thread_tile, group) = Tuple(scaled);
         const std::vector<Expr> gradients =
             values_at(pass.gradients, {channel, row % tiles.rows, row / tiles.rows, group});
         result(channel, gradient, row, group) = to_storage(mux(gradient, gradients), number_types());
@@ -109,12 +109,12 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
 
     void schedule() {
         load_halves_by_words(get_pipeline(), get_target());
-        make_floats_generic(get_pipeline(), get_target());
+        apply_float_workarounds(get_pipeline(), get_target());
     }
 
  private:
-    Var channel{"channel"}, gradient{"gradient"}, row{"row"}, own{"own"}, strip{"strip"}, group{"group"};
-    Var section{"section"};  // of a GradientTile: where the block of the other side begins among all its rows
+    Var channel{"channel"}, gradient{"gradient"}, row{"row"}, own{"own"}, thread_tile{"thread_tile"}, group{"group"};
+    Var instance{"instance"};  // of a GradientTile: where the block of the other side begins among all its rows
     Func query_row{"query_row"}, key_row{"key_row"};  // (channel, row)
     GpuTiles tiles;
 
@@ -126,8 +126,8 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
     }
 
     // A GradientTile counts the rows of the other side within their block. These are the indices among all.
-    Expr row_of(const Expr &i) const { return owns_keys() ? section + i : i; }
-    Expr key_of(const Expr &j) const { return owns_keys() ? j : section + j; }
+    Expr row_of(const Expr &i) const { return owns_keys() ? instance + i : i; }
+    Expr key_of(const Expr &j) const { return owns_keys() ? j : instance + j; }
 
     // The columns after Q and dO in a query row, and after K and V in a key. First come the first and the last of the
     // other side that are unmasked, indices in their head, as the bits of integers. A query row then has lse and delta.
@@ -135,9 +135,9 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
 
     int row_elements() const { return 2 * tiles.head_dim + kColumns * elements_of_a_float(stored()); }
 
-    Expr column_of(const Input<Buffer<void, 2>> &side, Column column, const Expr &row) const {
+    Expr column_of(const Input<Buffer<void, 2>> &side, Column column, const Expr &i) const {
         const int first = 2 * tiles.head_dim + column * elements_of_a_float(stored());
-        return float_of_elements([&](int n) { return Expr(side(first + n, row)); }, stored());
+        return float_of_elements([&](int n) { return Expr(side(first + n, i)); }, stored());
     }
 
     GradientInputs inputs() {
@@ -159,7 +159,7 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
     // The blocks of the thread block's plan, of each head.
     RDom planned_blocks() {
         RDom r(0, head_rows / tiles.block_k, 0, heads, "blocks");
-        const Expr tile = strip / tiles.threads;
+        const Expr tile = thread_tile / tiles.threads;
         r.where(r.x >= plan(0, tile, group) && r.x < plan(1, tile, group));
         return r;
     }
@@ -174,9 +174,9 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
     }
 
     void sum_blocks(BackwardPass &pass) {
-        const std::vector<Expr> place{channel, own, strip, group};
+        const std::vector<Expr> place{channel, own, thread_tile, group};
         pass.sums(place) = Tuple(std::vector<Expr>(wanted().size(), 0.0f));
-        const Expr own_row = group * result.dim(2).extent() + strip * tiles.rows + own;
+        const Expr own_row = group * result.dim(2).extent() + thread_tile * tiles.rows + own;
         const Expr begin = (group * heads + pass.blocks.y) * head_rows + pass.blocks.x * tiles.block_k;
         const std::vector<std::string> names = wanted();
         std::vector<Expr> sum = values_at(pass.sums, place);
@@ -192,7 +192,7 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
     Func own_bound(const std::string &name, Column column) {
         Func f(name);
         const Expr place = reinterpret<int32_t>(column_of(owns_keys() ? keys : queries, column, row));
-        f(row, section) = place - section % head_rows;
+        f(row, instance) = place - instance % head_rows;
         return f;
     }
 
@@ -202,7 +202,7 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
         ScoreTerm term;
         term.unmasked = [=](const ScoreIndex &at) {
             const Expr mine = owns_keys() ? at.key : at.row, other = owns_keys() ? at.row : at.key;
-            return other >= first(mine, section) && other <= last(mine, section);
+            return other >= first(mine, instance) && other <= last(mine, instance);
         };
         return term;
     }
@@ -212,15 +212,15 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
         const Var i("row");
         TermArguments arguments;
         arguments.code_path = "block";
-        arguments.numbers = {{"softcap", softcap}, {"alibi_slope", alibi_slope(row_of(i))}};
+        arguments.numbers = {{"softcap", softcap}, {"alibi_slopes", alibi_slope(row_of(i))}};
         arguments.diagonal_offset = diagonal_key(row_of(i)) - row_of(i);
         TermArguments::Matrix &bias_matrix = arguments.matrices["bias"], &mask_matrix = arguments.matrices["mask"];
-        bias_matrix.element = [this](const Expr &row, const Expr &key) {
-            const Expr place = unsafe_promise_clamped(bias_offset(row) + key, 0, bias.dim(0).extent() - 1);
+        bias_matrix.element = [this](const Expr &query, const Expr &key) {
+            const Expr place = unsafe_promise_clamped(bias_offset(query) + key, 0, bias.dim(0).extent() - 1);
             return from_storage(bias(place), number_types());
         };
-        mask_matrix.element = [this](const Expr &row, const Expr &key) {
-            return mask(unsafe_promise_clamped(mask_offset(row) + key, 0, mask.dim(0).extent() - 1));
+        mask_matrix.element = [this](const Expr &query, const Expr &key) {
+            return mask(unsafe_promise_clamped(mask_offset(query) + key, 0, mask.dim(0).extent() - 1));
         };
         bias_matrix.row_stride = mask_matrix.row_stride = 1;  // read where it is used, whatever it is
         ScoreTerms chosen = named_terms(terms, arguments);

@@ -1,7 +1,7 @@
 #include "algorithm/forward_attention.h"
+#include "float_workarounds.h"
 #include "half_storage.h"
 #include "hardware_exponential.h"
-#include "portable_floats.h"
 #include "refuse_illegal_parameters.h"
 #include "schedules/gpu_forward.h"
 
@@ -55,7 +55,7 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
         const GpuTiles tiles{head_dim, threads, rows, block_k, tile_d, tile_v, threads_per_row};
         refuse_illegal_tiles("forward_gpu", tiles, GpuPass::forward, stored(), get_target());
         const int channels = tiles.channels_per_thread();
-        first_row = strip * tiles.rows;
+        first_row = thread_tile * tiles.rows;
         const Expr kv_head = head / (q.dim(2).extent() / k.dim(2).extent());
         Func queries("queries");
         queries(with_outer({row, channel}, outer)) =
@@ -79,13 +79,13 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
 
     void schedule() {
         load_halves_by_words(get_pipeline(), get_target());
-        make_floats_generic(get_pipeline(), get_target());
+        apply_float_workarounds(get_pipeline(), get_target());
     }
 
  private:
-    Var channel{"channel"}, row{"row"}, lane{"lane"}, strip{"strip"}, head{"head"}, batch{"batch"};
-    const OuterVars outer{lane, strip, head, batch};
-    Expr first_row;  // of the strip: the rows that one thread, or the threads that share them, own
+    Var channel{"channel"}, row{"row"}, lane{"lane"}, thread_tile{"thread_tile"}, head{"head"}, batch{"batch"};
+    const OuterVars outer{lane, thread_tile, head, batch};
+    Expr first_row;  // of the thread tile: the rows that one thread, or the threads that share them, own
 
     void define_result(const OnlineSoftmax &state, const GpuTiles &tiles) {
         const int channels = tiles.channels_per_thread();
@@ -105,15 +105,16 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
     // The tile's blocks of keys from one boundary of its plan to the next. The clamp lets Halide prove the loop bounds,
     // so that it does not test them again inside the loop.
     KeyBlocks planned_blocks(int boundary, const GpuTiles &tiles) {
-        const Expr blocks = k.dim(1).extent() / tiles.block_k, tile = strip / (tiles.threads / tiles.threads_per_row);
+        const Expr blocks = k.dim(1).extent() / tiles.block_k,
+                   tile = thread_tile / (tiles.threads / tiles.threads_per_row);
         const Expr from = clamp(plan(boundary, tile, batch), 0, blocks);
         const Expr to = clamp(plan(boundary + 1, tile, batch), 0, blocks);
         return {0, tiles.block_k, blocks, [=](const Expr &block) { return block >= from && block < to; }};
     }
 
     // Three code paths: masked blocks to the left, full blocks, masked blocks to the right. In full blocks no key's
-    // position is tested. A kernel without assume_finite selects values one by one, so a path for full blocks would
-    // save little, and one path tests all blocks.
+    // position is tested. A kernel without assume_finite selects values one by one, so a code path for full blocks
+    // would save little, and one code path tests all blocks.
     void add_blocks(ForwardAttention &attention, const GpuTiles &tiles) {
         const char *const names[] = {"masked_left", "full", "masked_right"};
         for (int n = assume_finite ? 0 : 2; n < 3; n++) {
@@ -147,16 +148,16 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
     // Causal mask, window and key length in one term, as position_term. A key's place in its block is a constant, and
     // is compared with bounds of the row that are computed once per block. Comparing whole indices would take a
     // register for each key.
-    ScoreTerm position_in_block(const std::string &code_path, int block_k) {
+    ScoreTerm position_in_block(const std::string &code_path, int keys_per_block) {
         const Var block("block");
         Func first("first_" + code_path), last("last_" + code_path);
-        const Expr row_in_head = first_row + row, begin = block * block_k;
+        const Expr row_in_head = first_row + row, begin = block * keys_per_block;
         first(with_outer({row, block}, outer)) = row_in_head + lo_offset(batch) - begin;
         last(with_outer({row, block}, outer)) = min(row_in_head + hi_offset(batch), key_count(batch) - 1) - begin;
         ScoreTerm term;
         term.unmasked = [=](const ScoreIndex &at) {
-            const std::vector<Expr> place = with_outer({at.row, at.key / block_k}, at.outer);
-            return at.key % block_k >= first(place) && at.key % block_k <= last(place);
+            const std::vector<Expr> place = with_outer({at.row, at.key / keys_per_block}, at.outer);
+            return at.key % keys_per_block >= first(place) && at.key % keys_per_block <= last(place);
         };
         term.reads = {{first, false}, {last, false}};
         return term;
@@ -171,20 +172,18 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
 
     static void use_hardware_exponentials(ForwardAttention &attention) {
         use_hardware_exponential(attention.state.state);
-        for (const ScoredBlocks &path : attention.code_paths) {
-            use_hardware_exponential(path.softmax.weights);
+        for (const ScoredBlocks &code_path : attention.code_paths) {
+            use_hardware_exponential(code_path.softmax.weights);
         }
     }
 
     ScoreTerms chosen_terms(const std::string &code_path) {
-        const auto bias_at = [this](const Expr &row, const Expr &key) {
-            return loaded(bias, {key, first_row + row, head, batch});
+        const auto bias_at = [this](const Expr &i, const Expr &j) {
+            return loaded(bias, {j, first_row + i, head, batch});
         };
-        const auto mask_at = [this](const Expr &row, const Expr &key) {
-            return mask(key, first_row + row, head, batch);
-        };
+        const auto mask_at = [this](const Expr &i, const Expr &j) { return mask(j, first_row + i, head, batch); };
         return named_terms(terms,
-                           {{{"softcap", softcap}, {"alibi_slope", alibi_slopes(head)}},
+                           {{{"softcap", softcap}, {"alibi_slopes", alibi_slopes(head)}},
                             {{"bias", {bias_at, bias.dim(1).stride()}}, {"mask", {mask_at, mask.dim(1).stride()}}},
                             first_row + diagonal_offset(batch),
                             outer,

@@ -11,13 +11,13 @@ using namespace Halide;
 
 namespace {
 
-// A thread owns a row and writes all its elements along `own`.
-void schedule_rows(Func f, const Var &row, const Var &own, const Var &head, const Var &batch, const Var &thread) {
+// A thread owns a row and writes all its elements along `element`.
+void schedule_rows(Func f, const Var &row, const Var &element, const Var &head, const Var &batch, const Var &thread) {
     constexpr int kThreads = 64;
     const Var tile("tile");
     f.split(row, tile, thread, kThreads, TailStrategy::GuardWithIf)
-        .reorder(own, thread, tile, head, batch)
-        .unroll(own)
+        .reorder(element, thread, tile, head, batch)
+        .unroll(element)
         .gpu_blocks(tile, head, batch)
         .gpu_threads(thread)
         .never_partition_all();
@@ -60,14 +60,14 @@ class GradientRowsGpuGenerator : public Generator<GradientRowsGpuGenerator> {
         // Infinity is tested by its bits, since fast math assumes that there is none. A row that attends to nothing
         // adds nothing, whatever it holds.
         const Expr infinity_bits = 0x7f800000, minus = std::numeric_limits<int32_t>::min();
-        const Expr sees = exists && reinterpret<int32_t>(logarithm) != (infinity_bits | minus);
+        const Expr attends = exists && reinterpret<int32_t>(logarithm) != (infinity_bits | minus);
         RDom c(0, out.dim(0).extent(), "c");
         const auto loaded = [&](const Input<Buffer<void, 4>> &from) {
             return from_storage(from(c, own, head, batch), {dtype, Float(32), get_target()});
         };
-        delta(row, head, batch) += select(sees, loaded(out) * loaded(dout), 0.0f);
+        delta(row, head, batch) += select(attends, loaded(out) * loaded(dout), 0.0f);
         columns(column, row, head, batch) =
-            mux(column, {bounds[0], bounds[1], select(sees, logarithm, reinterpret<float>(infinity_bits)),
+            mux(column, {bounds[0], bounds[1], select(attends, logarithm, reinterpret<float>(infinity_bits)),
                          delta(row, head, batch)});
     }
 

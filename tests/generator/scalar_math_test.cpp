@@ -48,9 +48,9 @@ double largest_relative_error(Function function, long double (*exact)(long doubl
     return static_cast<double>(worst);
 }
 
-long double exact_exp(long double x) { return std::exp(x); }
+long double reference_exp(long double x) { return std::exp(x); }
 
-long double exact_tanh(long double x) { return std::tanh(x); }
+long double reference_tanh(long double x) { return std::tanh(x); }
 
 constexpr int kCount = 1 << 20;
 
@@ -60,12 +60,12 @@ constexpr int kCount = 1 << 20;
 // large.
 template <typename T>
 void check_exp(double bound) {
-    EXPECT_LT(largest_relative_error<T>(exp_nonpositive, exact_exp, spread<T>(-1, 0, kCount)), bound);
-    EXPECT_LT(largest_relative_error<T>(exp_nonpositive, exact_exp, spread<T>(-1e-4, 0, kCount)), bound);
+    EXPECT_LT(largest_relative_error<T>(exp_nonpositive, reference_exp, spread<T>(-1, 0, kCount)), bound);
+    EXPECT_LT(largest_relative_error<T>(exp_nonpositive, reference_exp, spread<T>(-1e-4, 0, kCount)), bound);
     const std::vector<T> arguments = spread<T>(sizeof(T) == 4 ? -87 : -708, 0, kCount);
     const std::vector<T> got = evaluate<T>(exp_nonpositive, arguments);
     for (std::size_t n = 0; n < arguments.size(); n++) {
-        const long double exact = exact_exp(arguments[n]);
+        const long double exact = reference_exp(arguments[n]);
         const double allowed = bound - arguments[n] * std::numeric_limits<T>::epsilon() / 2;
         ASSERT_LT(std::fabs(got[n] - exact), allowed * exact) << arguments[n];
     }
@@ -101,9 +101,10 @@ TEST(ExpNonpositive, NeverNegativeAndAtMostOneByRounding) {
 TEST(TanhAccurate, Error) {
     for (auto [from, to] : {std::pair{-30.0, 30.0}, {-0.5, 0.5}, {1e-6, 1e-3}}) {
         const int odd = kCount - 1 - (from < 0);  // never exactly 0, where the relative error has no meaning
-        EXPECT_LT(largest_relative_error<float>(tanh_accurate, exact_tanh, spread<float>(from, to, odd + 1)), 5e-7)
+        EXPECT_LT(largest_relative_error<float>(tanh_accurate, reference_tanh, spread<float>(from, to, odd + 1)), 5e-7)
             << from;
-        EXPECT_LT(largest_relative_error<double>(tanh_accurate, exact_tanh, spread<double>(from, to, odd + 1)), 1e-13)
+        EXPECT_LT(largest_relative_error<double>(tanh_accurate, reference_tanh, spread<double>(from, to, odd + 1)),
+                  1e-13)
             << from;
     }
     const std::vector<double> ends =

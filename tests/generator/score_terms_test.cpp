@@ -136,7 +136,7 @@ TEST(ScoreTerms, ListsComposeInOrder) {
         return key != 5 && (key + row) % 3 != 0 && key >= row - 2 && key <= row + 3 && key < 7 ? 1 : 0;
     });
     expect_derivative(terms);
-    // The derivative is taken where each term stands: after a bias, the soft cap sees another score.
+    // The derivative is taken where each term stands: after a bias, the soft cap has another argument.
     const auto finite = [](const ScoreIndex &at) { return Halide::cast<double>(at.key) * Expr(0.5); };
     expect_derivative({bias_term(read_by(finite)), softcap_term(Expr(2.0)), softcap_term(Expr(1.0))});
 }

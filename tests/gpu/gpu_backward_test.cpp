@@ -147,7 +147,7 @@ TEST_P(GpuBackward, EveryKernelWithTailsOnEveryAxis) {
                 check_on_gpu(problem);
             }
         }
-        // A key that no row sees.
+        // A key that is masked for every row.
         GradientProblem problem = gpu_problem({1, 2, 1, 40, 90, head_dim, head_dim}, causal_top_left());
         set_row(problem.forward.k, 60, kNaN);
         check_on_gpu(problem);
@@ -203,8 +203,9 @@ TEST_P(GpuBackward, RandomShapesAndOptions) {
     }
 }
 
-// What is hidden reaches nobody, whatever it holds; what is seen reaches those that see it, and no others.
-TEST_P(GpuBackward, GarbageStaysWithThoseThatSeeIt) {
+// A masked operand has no effect, whatever it holds. An unmasked one affects the rows and keys that use it, and no
+// others.
+TEST_P(GpuBackward, GarbageStaysInUnmaskedPairs) {
     for (const double garbage : {kNaN, kInfinity, -kInfinity}) {
         SCOPED_TRACE(garbage);
         for (const bool of_key : {true, false}) {
@@ -243,7 +244,7 @@ TEST_P(GpuBackward, GarbageStaysInItsHeads) {
     }
 }
 
-TEST_P(GpuBackward, KeysThatAMaskHidesMayHoldAnything) {
+TEST_P(GpuBackward, KeysMaskedByAMaskMayHoldAnything) {
     for (const double garbage : {kNaN, kInfinity}) {
         GradientProblem problem =
             gpu_problem({1, 2, 1, 70, 65, 8, 8}, options_with([](Options &o) { o.mask = Coverage{}; }));
@@ -266,7 +267,7 @@ TEST_P(GpuBackward, FullyMaskedRow) {
 }
 
 // Also by a bias of -infinity, and by a window.
-TEST_P(GpuBackward, HiddenKeysMayHoldAnything) {
+TEST_P(GpuBackward, MaskedKeysMayHoldAnything) {
     Options biased;
     biased.bias = Coverage{};
     GradientProblem by_bias = gpu_problem({1, 2, 1, 70, 65, 8, 8}, biased);

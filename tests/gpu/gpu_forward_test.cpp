@@ -90,7 +90,7 @@ TEST_F(GpuForward, GroupedHeadsAndLayouts) {
     }
 }
 
-TEST_F(GpuForward, HiddenValuesOfNaNStayHidden) {
+TEST_F(GpuForward, MaskedNaNHasNoEffect) {
     for (const double garbage : {kNaN, kInfinity}) {
         const Options causal = options_with([](Options &o) { o.causal = true; });
         Problem problem(FLASHWRIGHT_F32, {1, 1, 1, 70, 70, 16, 16}, causal);

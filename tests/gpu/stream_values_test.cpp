@@ -172,7 +172,7 @@ TEST_F(StreamValues, EveryTermIsTaken) {
 }
 
 // Where the caller does not say that all is finite.
-TEST_F(StreamValues, HiddenKeysMayHoldAnything) {
+TEST_F(StreamValues, MaskedKeysMayHoldAnything) {
     constexpr std::int64_t kKeys = 21, kNobodys = 13;
     for (const double garbage : {std::nan(""), HUGE_VAL}) {
         GradientProblem problem =

@@ -171,7 +171,7 @@ grep -q '"block_k": 24' late.json || fail "an interrupted run did not keep what 
 # A file that is no configuration of GPU kernels is not replaced.
 echo '{"schema_version": 2, "kernels": [], "more": 1}' >unknown.json
 tune 1 --output unknown.json "${few[@]}"
-says stderr "error: unknown.json:1:44: expected any of the members" 'got "more"'
+says stderr "error: unknown.json:1:46: expected any of the members" 'got "more"'
 grep -q more unknown.json || fail "a file that could not be read was replaced"
 
 # Wrong command lines.
@@ -213,7 +213,7 @@ CUDA_TOOLS='' PATH=$work/empty tune 1 --output w.json
 grep -q "error: [a-z]*: expected the [a-z]* of the CUDA toolkit, in the folder that CUDA_TOOLS names" stderr ||
     [ -x /usr/local/cuda/bin/nvdisasm ] || fail "no tools: $(cat stderr)"
 
-# Real code: two candidates besides the default.
+# Real code: two candidates besides the baseline.
 export CUDA_TOOLS=$tools
 [ $failures -eq 0 ] || exit 1
 for tool in ptxas nvdisasm; do

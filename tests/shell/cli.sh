@@ -199,6 +199,12 @@ for file in text short empty negative huge nothing; do
     says stderr $file.npy
 done
 expect 1 run forward --q . --k k.npy --v v.npy --out never.npy
+# Outputs far larger than the inputs: the library's message, not an allocation that fails.
+array tall.npy '<f8' False '(1073741824, 0)'
+array no_keys.npy '<f8' False '(0, 0)'
+array wide.npy '<f8' False '(0, 1048576)'
+expect 1 run forward --q tall.npy --k no_keys.npy --v wide.npy --out never.npy
+says stderr "q: expected head_dim"
 expect 1 run forward "${all[@]}" --isa mmx
 says stderr isa mmx baseline
 expect 1 run forward "${all[@]}" --kernel forward_f64_none

@@ -18,7 +18,7 @@ tune() {
     [ "$code" -eq "$expected" ] || fail "tune $*: exit code $code, expected $expected: $(tail -n 3 stderr)"
 }
 
-# A generator program whose nth kernel after the default has the nth fault; the list is in $work/faults.
+# A generator program whose nth kernel after the baseline has the nth fault; the list is in $work/faults.
 mkdir generator
 sed 's/"generator_hash": "/"generator_hash": "faulty-/' "$real.json" >generator/generate.json
 cat >generator/generate <<SCRIPT
@@ -31,7 +31,7 @@ out=$(sed 's/.*-o \([^ ]*\).*/\1/' <<<"$arguments")
 kind=kernel
 [[ $arguments == *"-g backward"* ]] && kind=gradient
 if [[ $arguments == *"block_q=24 row_vectors=3 tile_d=8 tile_k=4 tile_v=4"* || $arguments == *"tile_k=4 width=16 tile_q=6"* ]]; then
-    [ -e "$work/spoil-default" ] || exec "$real" "$@"
+    [ -e "$work/spoil-baseline" ] || exec "$real" "$@"
     exec cp "$objects/${kind}_1.o" "$out/candidate.o"
 fi
 exec 9>"$work/lock"
@@ -164,11 +164,11 @@ for _ in $(seq 8); do printf '%s\n' 1 2 3; done >faults
 XDG_CACHE_HOME=$work/cache2 tune 1 --output winners.json "${limits[@]}" --candidates 5
 says stderr "error: " "no candidate was correct"
 cmp -s winners.json before.json || fail "a run that failed changed the winners file"
-touch spoil-default
+touch spoil-baseline
 XDG_CACHE_HOME=$work/cache3 tune 1 --output none.json "${limits[@]}" --candidates 3
 says stderr "error: " "the baseline"
 [ ! -e none.json ] || fail "a winners file without a right candidate"
-rm spoil-default
+rm spoil-baseline
 : >faults
 
 # A candidate that crashes in the final selection is reported, and the others go on. On another shape it is tried again.

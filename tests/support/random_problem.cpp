@@ -15,9 +15,9 @@ std::uint64_t seed() {
 
 RandomProblems::RandomProblems() : random_(seed()) {}
 
-int RandomProblems::count(int usual) {
+int RandomProblems::count(int otherwise) {
     const char *text = std::getenv("FLASHWRIGHT_TEST_RANDOM");
-    return text != nullptr ? std::atoi(text) : usual;
+    return text != nullptr ? std::atoi(text) : otherwise;
 }
 
 std::int64_t RandomProblems::below(std::int64_t n) {

@@ -13,7 +13,7 @@ class RandomProblems {
     RandomProblems();
 
     // FLASHWRIGHT_TEST_RANDOM if it is set.
-    static int count(int usual);
+    static int count(int otherwise);
 
     std::int64_t below(std::int64_t n);
     bool chance(int percent);

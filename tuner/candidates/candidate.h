@@ -11,7 +11,7 @@ namespace flashwright {
 
 struct Candidate {
     std::string shared_object;
-    std::variant<CpuSimdTiles, GpuTiles> tiles;
+    std::variant<CpuTiles, GpuTiles> tiles;
 };
 
 // The C name of every candidate's kernel.

@@ -20,7 +20,7 @@ int candidate_scratch_free(void *context, void *block) { return flashwright_scra
 }
 
 namespace flashwright {
-CpuCandidate::CpuCandidate(const std::string &shared_object, const CpuSimdTiles &tiles, const KernelFamily &family)
+CpuCandidate::CpuCandidate(const std::string &shared_object, const CpuTiles &tiles, const KernelFamily &family)
     : isa_(family.isa), kernel_{} {
     void *symbol = load_candidate(shared_object);
     kernel_.name = kCandidateSymbol;

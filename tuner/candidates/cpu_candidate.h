@@ -12,7 +12,7 @@ namespace flashwright {
 class CpuCandidate {
  public:
     // Throws std::runtime_error if the file cannot be loaded.
-    CpuCandidate(const std::string &shared_object, const CpuSimdTiles &tiles, const KernelFamily &family);
+    CpuCandidate(const std::string &shared_object, const CpuTiles &tiles, const KernelFamily &family);
     CpuCandidate(const CpuCandidate &) = delete;
     CpuCandidate &operator=(const CpuCandidate &) = delete;
 

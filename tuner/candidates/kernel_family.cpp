@@ -36,10 +36,10 @@ void check_usable(const std::vector<std::string> &isas) {
 KernelFamily family_of(const flashwright_kernel_info &kernel) {
     KernelFamily family = {kernel.op, find_dtype(kernel.dtype)->name, kernel.isa, "", {}};
     const std::string prefix = fmt::format("{}_{}_{}_", family.op, family.dtype, family.isa);
-    family.default_id = std::string(kernel.name).substr(prefix.size());
+    family.baseline_id = std::string(kernel.name).substr(prefix.size());
     const auto tiles = nlohmann::json::parse(kernel.tiles);
     for (const TileParameter &parameter : family.space().parameters)
-        family.default_tiles.*parameter.member = tiles.at(parameter.name);
+        family.baseline_tiles.*parameter.member = tiles.at(parameter.name);
     return family;
 }
 
@@ -60,7 +60,7 @@ std::vector<KernelFamily> kernel_families(const std::vector<std::string> &ops, c
         const flashwright_kernel_info kernel = flashwright_kernel(i);
         if (find_tile_space(kernel.op) == nullptr || kernel.generic != 0 || *kernel.terms != '\0') continue;
         const KernelFamily family = family_of(kernel);
-        // The default is the first of its family.
+        // The baseline is the first of its family.
         const bool known = std::any_of(families.begin(), families.end(),
                                        [&](const KernelFamily &f) { return f.name() == family.name(); });
         if (!known && asked(ops, family.op) && asked(dtypes, family.dtype) && asked(wanted_isas, family.isa))

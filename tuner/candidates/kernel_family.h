@@ -12,8 +12,8 @@ namespace flashwright {
 
 struct KernelFamily {
     std::string op, dtype, isa;
-    std::string default_id;
-    CpuTiles default_tiles;
+    std::string baseline_id;
+    CpuTiles baseline_tiles;
 
     std::string name() const { return op + " " + dtype + " " + isa; }
     flashwright_dtype element_type() const { return dtype_id(dtype); }

@@ -41,7 +41,7 @@ void prepare_baseline(TuningSession &session) {
     if (build.outcome.end == ChildEnd::interrupted) return;
     if (build.outcome.end != ChildEnd::finished)
         throw std::runtime_error(fmt::format("the baseline of {} could not be built: {}", name, build.outcome.detail));
-    const Candidate baseline = {build.shared_object, session.family.default_tiles};
+    const Candidate baseline = {build.shared_object, session.family.baseline_tiles};
     const CheckResult check = session.trials.check(baseline, session.best_seconds);
     if (check.verdict == Verdict::interrupted) return;
     expect_ok(session, check);

@@ -65,7 +65,7 @@ class CpuWorker : public MeasurementWorker {
 
     std::size_t load(const Candidate &candidate) override {
         candidates_.push_back(std::make_unique<CpuCandidate>(candidate.shared_object,
-                                                             std::get<CpuSimdTiles>(candidate.tiles), target_.family_));
+                                                             std::get<CpuTiles>(candidate.tiles), target_.family_));
         return candidates_.size() - 1;
     }
 

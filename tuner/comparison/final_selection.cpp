@@ -136,7 +136,7 @@ TunedRow preferred(const TuningSession &session, std::size_t shape, const std::v
     const auto rank = [&](const TunedRow &w) {
         const bool apart = w.ratio > best * (1 + least_gain(session.noise_floor[shape]));
         const bool additional = std::find(selected.begin(), selected.end(), w.point) == selected.end();
-        const CpuSimdTiles tiles = session.tiles(w.point);
+        const CpuTiles tiles = session.tiles(w.point);
         return std::make_tuple(apart, additional, tiles.block_q * tiles.block_k, w.point);
     };
     return *std::min_element(winners.begin(), winners.end(),

@@ -16,7 +16,7 @@ std::vector<ShapeSpec> shapes_of(const ConfiguredKernel &kernel, const std::vect
                                  const std::vector<ShapeSpec> &given);
 
 // Up to `count` valid candidates with the best predictions, as indices of `tried`, whose first is the baseline and is
-// skipped. At most two of them share rows, block_k and parts.
+// skipped. At most two of them share rows, block_k and threads_per_row.
 std::vector<std::size_t> gpu_shortlist(const std::vector<AnalyzedGpuTiles> &tried, std::size_t count);
 
 }  // namespace flashwright

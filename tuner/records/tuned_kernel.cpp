@@ -11,7 +11,7 @@ void to_json(nlohmann::ordered_json &json, const TunedKernel &kernel) {
         const TunedRow &row = kernel.rows[i];
         rows.push_back({{"shape", to_string(row.shape)},
                         {"verdict", row.win ? "win" : "tie"},
-                        {"variant", row.win ? variant_id(family.space(), kernel.tiles[i]) : family.default_id},
+                        {"variant", row.win ? variant_id(family.space(), kernel.tiles[i]) : family.baseline_id},
                         {"ratio", row.ratio},
                         {"interval", {row.interval.low, row.interval.high}},
                         {"pairs", row.pairs},

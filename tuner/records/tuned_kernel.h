@@ -24,7 +24,7 @@ struct TunedRow : PairedVerdict {
 struct TunedKernel {
     KernelFamily family;
     std::vector<TunedRow> rows;
-    std::vector<CpuSimdTiles> tiles;  // by row
+    std::vector<CpuTiles> tiles;  // by row
     std::size_t space_size = 0, tried = 0;
     std::map<std::string, int> failures;  // number by verdict
     bool interrupted = false;

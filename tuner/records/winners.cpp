@@ -63,16 +63,16 @@ ordered_json kernel_json(const TunedKernel &kernel) {
     const auto variant_json = [&](const std::string &id, const CpuTiles &tiles, const char *why) -> ordered_json {
         return {{"id", id}, {"schedule", space.schedule->name()}, {"tiles", tiles_json(space, tiles)}, {"why", why}};
     };
-    variants.push_back(variant_json(family.default_id, family.default_tiles, "the default"));
+    variants.push_back(variant_json(family.baseline_id, family.baseline_tiles, "the baseline"));
     for (std::size_t i = 0; i < kernel.rows.size(); ++i) {
         const CpuTiles &tiles = kernel.tiles[i];
-        const std::string id = kernel.rows[i].win ? variant_id(space, tiles) : family.default_id;
+        const std::string id = kernel.rows[i].win ? variant_id(space, tiles) : family.baseline_id;
         const bool known = std::any_of(variants.begin(), variants.end(), [&](const auto &v) { return v["id"] == id; });
         if (!known) variants.push_back(variant_json(id, tiles, "measured"));
         table.push_back(row_json(kernel.rows[i], id));
     }
-    return {{"op", family.op},      {"dtype", family.dtype},        {"isa", family.isa}, {"terms", json::array()},
-            {"variants", variants}, {"default", family.default_id}, {"table", table}};
+    return {{"op", family.op},      {"dtype", family.dtype},         {"isa", family.isa}, {"terms", json::array()},
+            {"variants", variants}, {"default", family.baseline_id}, {"table", table}};
 }
 
 bool same_shape(const ordered_json &a, const ordered_json &b) {
@@ -86,7 +86,7 @@ bool same_kernel(const ordered_json &a, const ordered_json &b) {
     return a["op"] == b["op"] && a["dtype"] == b["dtype"] && a["isa"] == b["isa"] && terms(a) == terms(b);
 }
 
-// As in the build, a default or a row may name a variant that another file has: one that this library was built of.
+// As in the build, a baseline or a row may name a variant that another file has: one that this library was built of.
 void check_references(const Configuration &winners) {
     KernelCatalogue catalogue({find_isa(flashwright_kernel(0).isa)->processor, {}, {}, {}});
     const ordered_json built_in = ordered_json::parse(flashwright_config_json());

@@ -22,11 +22,11 @@ CheckResult build_failure(const ChildOutcome &outcome) {
 
 std::vector<std::size_t> CpuSearch::starts() const {
     const TileSpace &tiles = session_.family.space();
-    std::vector<CpuSimdTiles> all = warm_starts_;
-    const std::vector<CpuSimdTiles> by_model = tiles.starts(session_.family.machine());
+    std::vector<CpuTiles> all = warm_starts_;
+    const std::vector<CpuTiles> by_model = tiles.starts(session_.family.machine());
     all.insert(all.end(), by_model.begin(), by_model.end());
     std::vector<std::size_t> starts = {session_.baseline_point};
-    for (const CpuSimdTiles &choice : all) {
+    for (const CpuTiles &choice : all) {
         const std::size_t point = session_.space.find(tiles.point_of(choice));
         if (point < session_.space.size()) starts.push_back(point);
     }

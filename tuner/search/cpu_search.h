@@ -15,7 +15,7 @@ namespace flashwright {
 class CpuSearch : public SearchedKernel {
  public:
     // `warm_starts`: tiles that won elsewhere, tried first. The session must outlive this.
-    CpuSearch(TuningSession &session, const std::vector<CpuSimdTiles> &warm_starts)
+    CpuSearch(TuningSession &session, const std::vector<CpuTiles> &warm_starts)
         : session_(session), warm_starts_(warm_starts) {}
 
     const SearchSpace &space() const override { return session_.space; }
@@ -36,7 +36,7 @@ class CpuSearch : public SearchedKernel {
                       const std::vector<std::vector<double>> &baseline);
 
     TuningSession &session_;
-    std::vector<CpuSimdTiles> warm_starts_;
+    std::vector<CpuTiles> warm_starts_;
 };
 
 }  // namespace flashwright

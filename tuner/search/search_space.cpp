@@ -128,7 +128,7 @@ std::vector<std::size_t> SearchHistory::ranking(std::size_t shape) const {
 }
 
 SearchSpace search_space(const TileSpace &tiles, CpuSearchContext context, const SmallestShape &shape,
-                         const CpuTiles &default_tiles, const std::map<std::string, std::vector<int>> &only) {
+                         const CpuTiles &baseline_tiles, const std::map<std::string, std::vector<int>> &only) {
     std::vector<std::string> names;
     std::vector<bool> run_time;
     for (const TileParameter &parameter : tiles.parameters) {
@@ -145,7 +145,7 @@ SearchSpace search_space(const TileSpace &tiles, CpuSearchContext context, const
         return true;
     };
     context.shape = shape;
-    std::set<std::vector<int>> points = {tiles.point_of(default_tiles)};
+    std::set<std::vector<int>> points = {tiles.point_of(baseline_tiles)};
     for (const CpuTiles &choice : tiles.choices(context)) {
         const std::vector<int> point = tiles.point_of(choice);
         if (allowed(point)) points.insert(point);

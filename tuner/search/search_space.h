@@ -75,9 +75,9 @@ class SearchHistory {
     std::vector<std::size_t> order_;
 };
 
-// The space of an op's tiles. `only`: allowed values by parameter; parameters of other ops are ignored. The default
+// The space of an op's tiles. `only`: allowed values by parameter; parameters of other ops are ignored. The baseline's
 // tiles are always a point of it.
 SearchSpace search_space(const TileSpace &tiles, CpuSearchContext context, const SmallestShape &shape,
-                         const CpuTiles &default_tiles, const std::map<std::string, std::vector<int>> &only);
+                         const CpuTiles &baseline_tiles, const std::map<std::string, std::vector<int>> &only);
 
 }  // namespace flashwright

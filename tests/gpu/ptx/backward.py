@@ -4,7 +4,7 @@
     backward.py FOLDER_OF_THE_GPU_KERNELS CONFIGURATION
 
 Every pass of all of them, of f32 and f16, over grouped heads with tails on every axis and a diagonal from the bottom right; those with
-terms over all terms, with a key and a value of NaN that are hidden. Gradients in f16 must be rounded once. Needs NumPy.
+terms over all terms, with a masked key and value of NaN. Gradients in f16 must be rounded once. Needs NumPy.
 """
 import sys
 
@@ -13,7 +13,7 @@ from interpreter import Block
 
 HEADS, HEADS_KV, SEQLEN_Q, SEQLEN_K = 4, 2, 37, 45
 GROUP, DIAGONAL = HEADS // HEADS_KV, SEQLEN_K - SEQLEN_Q
-NOBODYS_KEY = 7  # that a mask hides
+MASKED_KEY = 7
 TOLERANCE = 1e-5  # of the largest gradient
 FIRST, LAST, LSE, DELTA, COLUMNS = range(5)
 DTYPES = {"f32": np.float32, "f16": np.float16}
@@ -31,10 +31,10 @@ class Problem:
         self.bias = (random.standard_normal((HEADS, SEQLEN_Q, SEQLEN_K)) * bool(terms)).astype(dtype)
         self.mask = (random.random((HEADS, SEQLEN_Q, SEQLEN_K)) < (0.8 if terms else 1)).astype(np.uint8)
         if terms:
-            self.bias[:, :, 3], self.mask[:, :, NOBODYS_KEY] = -np.inf, 0
+            self.bias[:, :, 3], self.mask[:, :, MASKED_KEY] = -np.inf, 0
         self.exact = self.gradients()
         if terms:
-            self.k[:, NOBODYS_KEY] = self.v[:, NOBODYS_KEY] = np.nan
+            self.k[:, MASKED_KEY] = self.v[:, MASKED_KEY] = np.nan
 
     def gradients(self):
         q, dout = self.q.astype(float), self.dout.astype(float)
@@ -59,7 +59,7 @@ class Problem:
 
 
 def side(first, second, rows, head_dim):
-    """Two operands and four columns a row, as generators/gpu/backward_gpu_generator.cpp has them; nothing is seen yet."""
+    """Two operands and four columns a row, as generators/gpu/backward_gpu_generator.cpp has them; all is masked yet."""
     heads, count, channels = first.shape
     table = np.zeros((heads, rows, 2 * head_dim + COLUMNS * 4 // first.itemsize), first.dtype)
     table[:, :count, :channels], table[:, :count, head_dim:head_dim + channels] = first, second

@@ -12,9 +12,9 @@ from functools import partial
 from host import entries, lay_out, np, padded, parameters_of, read, source_of
 from interpreter import Block, exp2
 
-HEADS, HEADS_KV, SEQLEN_Q, SEQLEN_K = 4, 2, 37, 85  # the first row sees some blocks of keys whole
+HEADS, HEADS_KV, SEQLEN_Q, SEQLEN_K = 4, 2, 37, 85  # the first row attends to some blocks of keys whole
 GROUP, DIAGONAL = HEADS // HEADS_KV, SEQLEN_K - SEQLEN_Q
-NOBODYS_KEY = 7  # that a mask hides
+MASKED_KEY = 7
 TOLERANCE = 1e-5  # of the largest value
 HALF_STEP = 2.0 ** -11  # of numbers in f16
 FAR = 1 << 30
@@ -23,7 +23,7 @@ DTYPES = {"f32": np.float32, "f16": np.float16}
 # PTX ISA: ex2.approx.ftz.f32 has a relative error of at most 2^-22.5, and is 1 at 0. The CUDA C++ Programming Guide allows exp2f,
 # which is made of it, 2 units in the last place.
 POWER_ERROR = 2.0 ** -22
-POLYNOMIAL = "0f4B40007F"  # 1.5 2^23 + 127, by which generators/scalar_math.cpp rounds the exponent
+POLYNOMIAL = "0f4B40007F"  # 1.5 2^23 + 127, by which algorithm/scalar_math.cpp rounds the exponent
 ANY = np.random.default_rng(2)
 POWER_ERRORS = [lambda x: 1, lambda x: -1, lambda x: ANY.choice([-1, 1], x.shape), lambda x: ANY.uniform(-1, 1, x.shape)]
 
@@ -45,10 +45,10 @@ class Problem:
         self.bias = (random.standard_normal((HEADS, SEQLEN_Q, SEQLEN_K)) * bool(terms)).astype(dtype)
         self.mask = (random.random((HEADS, SEQLEN_Q, SEQLEN_K)) < (0.8 if terms else 1)).astype(np.uint8)
         if not assume_finite:
-            self.bias[:, :, 3], self.mask[:, :, NOBODYS_KEY] = -np.inf, 0
+            self.bias[:, :, 3], self.mask[:, :, MASKED_KEY] = -np.inf, 0
         self.out, self.lse = self.exact()
         if not assume_finite:
-            self.v[:, NOBODYS_KEY] = np.nan
+            self.v[:, MASKED_KEY] = np.nan
 
     def exact(self):
         keys, values = (np.repeat(x, GROUP, 0).astype(float) for x in (self.k, self.v))
@@ -69,7 +69,7 @@ def dense(tensor, rows, columns):
 
 
 def plan_of(tile, rows, block, test_all):
-    """As runtime/gpu/key_plan: blocks are tested from where a row of the tile stops seeing all of one."""
+    """As runtime/gpu/key_plan: blocks are tested from where a key of one is masked for a row of the tile."""
     whole = 0 if test_all else min(tile * rows + DIAGONAL + 1, SEQLEN_K) // block
     end = (min((tile + 1) * rows + DIAGONAL, SEQLEN_K) + block - 1) // block
     return [0, 0, whole, end]
@@ -77,11 +77,11 @@ def plan_of(tile, rows, block, test_all):
 
 def columns_of(tiles, head_dim, lse_columns):
     """Where the result has the channels, and softmax_lse: each of the threads that share a row has some channels in turn."""
-    parts, turn = tiles["threads_per_row"], tiles["tile_d"]
-    own = head_dim // parts
+    threads_per_row, turn = tiles["threads_per_row"], tiles["tile_d"]
+    channels_per_thread = head_dim // threads_per_row
     channels = np.arange(head_dim)
-    part, place = channels // turn % parts, channels // (turn * parts) * turn + channels % turn
-    return part * (own + lse_columns) + place, own
+    thread, place = channels // turn % threads_per_row, channels // (turn * threads_per_row) * turn + channels % turn
+    return thread * (channels_per_thread + lse_columns) + place, channels_per_thread
 
 
 def memory_of(problem, entry, head_dim):
@@ -106,8 +106,8 @@ def memory_of(problem, entry, head_dim):
 
 def run(kernel, names, entry, head_dim, problem):
     """The result; in each head ex2.approx is wrong in another way."""
-    parts, threads = entry["tiles"]["threads_per_row"], entry["tiles"]["threads"]
-    shape = (parts, threads // parts) if parts > 1 else (threads, 1)
+    threads_per_row, threads = entry["tiles"]["threads_per_row"], entry["tiles"]["threads"]
+    shape = (threads_per_row, threads // threads_per_row) if threads_per_row > 1 else (threads, 1)
     arrays, scalars = memory_of(problem, entry, head_dim)
     memory, places = lay_out(arrays)
     parameters = parameters_of(names, places | scalars)
@@ -132,11 +132,11 @@ def check(name, entry, head_dim, run_kernel):
 
 
 def exponentials_are_of_the_processor(name, entry):
-    """A weight for each pair of a block, and two factors of the state, once for each way of taking a block. The soft cap's are polynomials."""
+    """A weight for each pair of a block, and two factors of the state, once for each code path. The soft cap's are polynomials."""
     ptx = source_of(name)
-    ways, rows, keys = (3 if entry["assume_finite"] else 1), entry["tiles"]["rows"], entry["tiles"]["block_k"]
+    code_paths, rows, keys = (3 if entry["assume_finite"] else 1), entry["tiles"]["rows"], entry["tiles"]["block_k"]
     found = ptx.count("ex2.approx.ftz.f32"), ptx.count(POLYNOMIAL)
-    expected = ways * rows * (keys + 2), ways * rows * keys * ("softcap" in entry["terms"])
+    expected = code_paths * rows * (keys + 2), code_paths * rows * keys * ("softcap" in entry["terms"])
     if found != expected:
         print(f"{name}: expected {expected} ex2.approx and polynomials, got {found}")
     return found == expected

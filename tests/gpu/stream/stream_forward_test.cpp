@@ -61,7 +61,7 @@ TEST_F(StreamForward, TakesDenseTensorsOfWholeTilesInPlace) {
     EXPECT_EQ(launches(whole, options_with([](Options &o) { o.key_fractions = {1, 0.5}; }), {}, 0), but_keys);
 }
 
-// Hidden keys may hold anything unless the caller says otherwise.
+// Masked keys may hold anything unless the caller says otherwise.
 TEST_F(StreamForward, FiniteIsTheCallersWord) {
     const Context context;
     Problem problem(FLASHWRIGHT_F32, kShape);
@@ -145,7 +145,7 @@ TEST_F(StreamForward, ElementsTooFarApart) {
     }
 }
 
-// Kernels that keep hidden keys out one by one take fewer pairs of queries and keys than the others.
+// NaN-safe kernels take fewer pairs of queries and keys than the others.
 TEST_F(StreamForward, PairsOfQueriesAndKeys) {
     const Context context;
     Problem problem(FLASHWRIGHT_F32, {1, 32, 32, 1, 1, 64, 64});

@@ -225,7 +225,7 @@ class Jax:
         ]
 
 
-CONTESTANTS = {
+IMPLEMENTATIONS = {
     "flashwright": Flashwright,
     "onnxruntime": OnnxRuntime,
     "openvino": OpenVino,

@@ -9,6 +9,6 @@ namespace flashwright {
 // not tell Vulkan, Metal and WebGPU to keep this order, and their compilers drop both operations. For them such an
 // addition becomes a rounding instruction. Halide also writes infinity into WGSL as an integer; it becomes infinity's
 // bits.
-void make_floats_generic(Halide::Pipeline pipeline, const Halide::Target &target);
+void apply_float_workarounds(Halide::Pipeline pipeline, const Halide::Target &target);
 
 }  // namespace flashwright

@@ -1,4 +1,4 @@
-#include "portable_floats.h"
+#include "float_workarounds.h"
 
 #include <cmath>
 #include <cstring>
@@ -44,7 +44,7 @@ class InfinityByBits : public IRMutator {
 
 }  // namespace
 
-void make_floats_generic(Pipeline pipeline, const Target &target) {
+void apply_float_workarounds(Pipeline pipeline, const Target &target) {
     if (target.has_feature(Target::Vulkan) || target.has_feature(Target::Metal) || target.has_feature(Target::WebGPU)) {
         pipeline.add_custom_lowering_pass(new RoundExplicitly, [] {});
     }
