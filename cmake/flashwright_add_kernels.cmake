@@ -26,7 +26,7 @@ function(flashwright_add_kernels)
 
     flashwright_make_plan(plan "flashwright_add_kernels(${ARG_NAME})" "${dir}" SYSTEM ${CMAKE_SYSTEM_NAME} PROCESSOR ${CMAKE_SYSTEM_PROCESSOR}
                           CONFIG ${ARG_CONFIG} OPS ${ARG_OPS} DTYPES ${ARG_DTYPES} ISAS ${ARG_ISAS} ANY_MACHINE ${ARG_ANY_MACHINE})
-    flashwright_add_kernel_steps(objects "${dir}" ${plan})
+    flashwright_add_kernel_steps(objects cpu "${dir}" ${plan})
 
     cmake_path(GET scripts_dir PARENT_PATH source_dir)
     set(runtime flashwright::flashwright_runtime)

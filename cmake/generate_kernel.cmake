@@ -1,16 +1,13 @@
-# cmake -P: puts NAME.o, NAME.stmt and NAME.s (or NAME.<each of EXTENSIONS>) into OUTPUT_DIR, from the cache or by running the generator program.
+# cmake -P: puts NAME.<each of EXTENSIONS> into OUTPUT_DIR, from the cache or by running the generator program.
 #   NAME, ARGUMENTS     the kernel, and the generator's command line for it, without paths
 #   OUTPUT_DIR, CACHE   where the files go; the cache folder, shared by build folders
-#   GENERATOR           which program: cpu (the default) or gpu
+#   GENERATOR           which program: cpu or gpu
 #   HALIDE_DIR, HALIDE_VERSION, CXX, BUILD_SYSTEM, MAKE_PROGRAM, WERROR   for building the generator program, when it is needed at all
 # A cache entry is a folder named by the SHA-256 of all that decides its content. It appears by a rename, so it is whole
 # or absent. One lock an entry: two builds at once do not generate the same kernel twice.
 cmake_minimum_required(VERSION 3.28)
 include("${CMAKE_CURRENT_LIST_DIR}/generator_program.cmake")
 
-if(NOT GENERATOR)
-    set(GENERATOR cpu)
-endif()
 hash_sources(sources_hash ${GENERATOR})
 string(SHA256 key "${sources_hash}\n${ARGUMENTS}")
 set(entry "${CACHE}/entries/${key}")
@@ -30,9 +27,6 @@ if(NOT EXISTS "${entry}")
     message(STATUS "kernel ${NAME} generated in ${seconds} s")
 endif()
 file(MAKE_DIRECTORY "${OUTPUT_DIR}")
-if(NOT EXTENSIONS)
-    set(EXTENSIONS o stmt s)
-endif()
 foreach(extension IN LISTS EXTENSIONS)
     file(COPY_FILE "${entry}/${NAME}.${extension}" "${OUTPUT_DIR}/${NAME}.${extension}")
 endforeach()

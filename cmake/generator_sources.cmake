@@ -5,8 +5,8 @@ function(flashwright_generator_sources out program source_dir)
     if(program STREQUAL "plan")
         set(patterns kernels/*.cpp kernels/*.h kernels/plan/*)
     elseif(program STREQUAL "gpu")
-        set(patterns generators/gpu/* algorithm/*.cpp algorithm/*.h schedules/gpu_* kernels/gpu_* kernels/score_term.h
-                     kernels/tile_parameter.h kernels/tile_space_template.h)
+        set(patterns generators/gpu/* algorithm/*.cpp algorithm/*.h schedules/gpu_* kernels/gpu_api.* kernels/gpu_pass.h
+                     kernels/gpu_tile* kernels/score_term.h kernels/tile_parameter.h kernels/tile_space_template.h)
     else()
         set(patterns generators/*.cpp generators/*.h generators/CMakeLists.txt algorithm/*.cpp algorithm/*.h schedules/cpu_*
                      kernels/cpu_tiles.h kernels/cpu_schedules.* kernels/op.h kernels/score_term.h kernels/tile_parameter.h)

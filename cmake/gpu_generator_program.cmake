@@ -4,13 +4,16 @@ if(NOT cuda IN_LIST FLASHWRIGHT_BACKENDS)
     return()
 endif()
 set(gpu_generator_program "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/flashwright_generate_gpu")
-set(gpu_target "${FLASHWRIGHT_GPU_HOST_${processor}}-${FLASHWRIGHT_GPU_TARGET_cuda}-no_runtime-no_bounds_query-user_context")
+set(gpu_target "${gpu_plan_TARGETS}")
+list(FILTER gpu_target INCLUDE REGEX "^cuda\\|")
+string(REPLACE "cuda|" "" gpu_target "${gpu_target}")
+flashwright_generator_definitions(definitions)
+flashwright_generator_sources(gpu_generator_sources gpu "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS)
 add_custom_command(
-    OUTPUT "${gpu_generator_program}" "${gpu_generator_program}.json"
+    OUTPUT "${gpu_generator_program}" "${gpu_generator_program}.json" "${gpu_generator_program}.configuration.json"
     COMMAND
         "${CMAKE_COMMAND}" -DGENERATOR=gpu "-DOUTPUT=${gpu_generator_program}" "-DTARGETS={\"cuda\": \"${gpu_target}\"}"
-        "-DCONFIGURATION=${FLASHWRIGHT_GPU_CONFIG}" ${FLASHWRIGHT_GENERATOR_DEFINITIONS} -P
-        "${PROJECT_SOURCE_DIR}/cmake/provide_generator.cmake"
+        "-DCONFIGURATION=${FLASHWRIGHT_GPU_CONFIG}" ${definitions} -P "${PROJECT_SOURCE_DIR}/cmake/provide_generator.cmake"
     DEPENDS ${gpu_generator_sources} "${FLASHWRIGHT_GPU_CONFIG}" "${PROJECT_SOURCE_DIR}/cmake/provide_generator.cmake"
             "${PROJECT_SOURCE_DIR}/cmake/generator_program.cmake" "${PROJECT_SOURCE_DIR}/cmake/generator_sources.cmake"
     COMMENT "Generator program of CUDA kernels"

@@ -16,18 +16,18 @@ if(plan_SKIPPED)
 endif()
 
 set(FLASHWRIGHT_KERNEL_REGISTRY "${FLASHWRIGHT_KERNEL_DIR}/kernel_registry.cpp")
-flashwright_add_kernel_steps(FLASHWRIGHT_KERNEL_OBJECTS "${FLASHWRIGHT_KERNEL_DIR}" ${plan})
+flashwright_add_kernel_steps(FLASHWRIGHT_KERNEL_OBJECTS cpu "${FLASHWRIGHT_KERNEL_DIR}" ${plan})
 
 # The generator program beside the others, for the tuner.
 list(TRANSFORM plan_TARGETS REPLACE "(.*)\\|(.*)" "\"\\1\": \"\\2\"" OUTPUT_VARIABLE targets)
 list(JOIN targets ", " targets)
-flashwright_generator_definitions(FLASHWRIGHT_GENERATOR_DEFINITIONS)
+flashwright_generator_definitions(definitions)
 flashwright_generator_sources(generator_sources cpu "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS)
 set(generator_program "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/flashwright_generate")
 add_custom_command(
     OUTPUT "${generator_program}" "${generator_program}.json"
     COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${generator_program}" "-DTARGETS={${targets}}"
-            ${FLASHWRIGHT_GENERATOR_DEFINITIONS} -P "${PROJECT_SOURCE_DIR}/cmake/provide_generator.cmake"
+            ${definitions} -P "${PROJECT_SOURCE_DIR}/cmake/provide_generator.cmake"
     DEPENDS ${generator_sources} "${PROJECT_SOURCE_DIR}/cmake/provide_generator.cmake"
             "${PROJECT_SOURCE_DIR}/cmake/generator_program.cmake" "${PROJECT_SOURCE_DIR}/cmake/generator_sources.cmake"
     COMMENT "Generator program"

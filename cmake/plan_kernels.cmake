@@ -1,4 +1,5 @@
 # cmake -P: writes REGISTRY and PLAN by the plan program (kernels/plan/main.cpp), which is built if need be.
+#   KERNELS          cpu or gpu
 #   REGISTRY, PLAN   the files; PLAN.warnings is a third
 #   CONFIG           configurations, later ones override; none: the one that ships
 #   ARGUMENTS        further arguments of the program
@@ -7,18 +8,20 @@
 # project.
 cmake_minimum_required(VERSION 3.28)
 include("${CMAKE_CURRENT_LIST_DIR}/generator_program.cmake")
-set(defaults "${source_dir}/configs/default.json")
-if(NOT CONFIG)
-    set(CONFIG "${defaults}")
+if(KERNELS STREQUAL "cpu")
+    set(defaults "${source_dir}/configs/default.json")
+    if(NOT CONFIG)
+        set(CONFIG "${defaults}")
+    endif()
+    hash_sources(generator_hash cpu)
+    list(APPEND ARGUMENTS "defaults=${defaults}" generator_hash=${generator_hash})
 endif()
 list(TRANSFORM CONFIG PREPEND "config=")
-hash_sources(generator_hash cpu)
 hash_sources(plan_hash plan)
 file(MAKE_DIRECTORY "${CACHE}/bin")
 build_program(program plan ${plan_hash})
 execute_process(
-    COMMAND "${program}" "defaults=${defaults}" ${CONFIG} generator_hash=${generator_hash} "registry=${REGISTRY}" "plan=${PLAN}"
-            "warnings=${PLAN}.warnings" ${ARGUMENTS}
+    COMMAND "${program}" kernels=${KERNELS} ${CONFIG} ${ARGUMENTS} "registry=${REGISTRY}" "plan=${PLAN}" "warnings=${PLAN}.warnings"
     RESULT_VARIABLE result ERROR_VARIABLE problem
 )
 if(NOT result EQUAL 0)

@@ -11,7 +11,7 @@ foreach(target IN LISTS FLASHWRIGHT_TARGETS)
     set(dir "${archive_dir}/${target}")
     flashwright_make_plan(plan FLASHWRIGHT_TARGETS "${dir}" TARGET ${target} CONFIG ${FLASHWRIGHT_CONFIG} OPS ${FLASHWRIGHT_TARGETS_OPS}
                           DTYPES ${FLASHWRIGHT_TARGETS_DTYPES} ANY_MACHINE ${FLASHWRIGHT_ANY_MACHINE})
-    flashwright_add_kernel_steps(objects "${dir}" ${plan})
+    flashwright_add_kernel_steps(objects cpu "${dir}" ${plan})
     configure_file(cmake/target_archive/CMakeLists.txt.in "${dir}/CMakeLists.txt" @ONLY)
 
     set(files "${dir}/CMakeLists.txt|CMakeLists.txt" "${dir}/kernel_registry.cpp|runtime/src/kernel_registry.cpp")

@@ -1,5 +1,7 @@
 #include "configuration.h"
 
+#include "configuration_values.h"
+
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -9,23 +11,13 @@ namespace {
 
 constexpr std::int64_t kLargestExtent = std::int64_t{1} << 30, kLargestTile = std::int64_t{1} << 30;
 
-// The row of a table of the vocabulary that a node names; `find` looks for it.
-template <typename Table, typename Find>
-auto named_row(const JsonNode &node, const Table &table, const Find &find) {
-    const auto *row = node.json().is_string() ? find(node.text()) : nullptr;
-    if (row == nullptr) {
-        std::string names;
-        for (const auto &known : table) names += (names.empty() ? "one of " : ", ") + std::string(known.name);
-        node.expect(names);
-    }
-    return row;
-}
-
 const Dtype *read_dtype(const JsonNode &node) {
     const Dtype *dtype = named_row(node, kDtypes, [](const std::string &name) { return find_dtype(name); });
     if (!dtype->on_cpu) node.expect("an element type that has CPU kernels");
     return dtype;
 }
+
+}  // namespace
 
 unsigned read_terms(const JsonNode &node) {
     if (node.json().is_string()) node.expect("an array of score terms, or \"all\"");
@@ -38,6 +30,8 @@ unsigned read_terms(const JsonNode &node) {
     }
     return terms;
 }
+
+namespace {
 
 CpuTiles read_tiles(const JsonNode &node, const CpuSchedule &schedule, int lanes) {
     std::vector<std::string> names;
@@ -91,13 +85,11 @@ TunedShape read_row(const JsonNode &node, const KernelEntry &entry) {
 void read_origin(const JsonNode &file, Configuration &configuration) {
     if (file.has("machine")) {
         const JsonNode machine = file["machine"];
-        if (!machine.json().is_object()) machine.expect("an object");
         if (machine.has("family")) configuration.machine_family = machine["family"].text();
         if (machine.has("exact")) configuration.exact_machine = machine["exact"].text();
     }
     if (file.has("toolchain")) {
         const JsonNode toolchain = file["toolchain"];
-        toolchain.expect_members({"generator_hash"}, {"flashwright", "halide"});
         configuration.generator_hash = toolchain["generator_hash"].text();
         configuration.origin_place = toolchain.place();
         file["machine"]["family"].text();
@@ -142,16 +134,29 @@ KernelEntry read_kernel_entry(const JsonNode &node) {
     return entry;
 }
 
+JsonNode read_header(JsonText &file) {
+    const JsonNode root = file.root();
+    // GPU files of version 1 called it so.
+    if (root.has("version") && !root.has("schema_version")) {
+        root["version"].whole_number(1, 1);
+    } else {
+        root["schema_version"].whole_number(1, kConfigurationVersion);
+    }
+    upgrade_configuration(file.json());
+    root.expect_members({"schema_version", "kernels"}, {"comment", "machine", "toolchain", "evidence"});
+    if (root.has("comment")) root["comment"].text();
+    for (const char *member : {"machine", "evidence"})
+        if (root.has(member) && !root[member].json().is_object()) root[member].expect("an object");
+    if (root.has("toolchain")) root["toolchain"].expect_members({"generator_hash"}, {"flashwright", "halide"});
+    return root;
+}
+
 Configuration parse_configuration(const std::string &name, const std::string &text) {
     JsonText file(name, text);
-    const JsonNode root = file.root();
-    root["schema_version"].whole_number(1, kConfigurationVersion);
-    upgrade_configuration(file.json());
-    root.expect_members({"schema_version", "kernels"}, {"machine", "toolchain", "evidence"});
+    const JsonNode root = read_header(file);
     Configuration configuration;
     configuration.file = name;
     read_origin(root, configuration);
-    if (root.has("evidence") && !root["evidence"].json().is_object()) root["evidence"].expect("an object");
     for (const JsonNode &node : root["kernels"].elements()) {
         KernelEntry entry = read_kernel_entry(node);
         for (const KernelEntry &other : configuration.entries)
@@ -162,12 +167,16 @@ Configuration parse_configuration(const std::string &name, const std::string &te
     return configuration;
 }
 
-Configuration read_configuration(const std::string &file) {
+std::string configuration_text_of(const std::string &file) {
     std::ifstream stream(file, std::ios::binary);
     std::ostringstream text;
     text << stream.rdbuf();
     if (!stream) throw ConfigurationError(file + ": expected a file that can be read, got none");
-    return parse_configuration(file, text.str());
+    return text.str();
+}
+
+Configuration read_configuration(const std::string &file) {
+    return parse_configuration(file, configuration_text_of(file));
 }
 
 std::string terms_text(unsigned terms, const char *separator) {

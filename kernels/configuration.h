@@ -69,6 +69,9 @@ KernelEntry read_kernel_entry(const JsonNode &entry);
 // sense is left to the reader.
 void upgrade_configuration(nlohmann::ordered_json &file);
 
+// The same for a GPU file of version 1, which had `version` for `schema_version`.
+void upgrade_gpu_configuration(nlohmann::ordered_json &file);
+
 // The names of score terms, in their order, with `separator` between them.
 std::string terms_text(unsigned terms, const char *separator);
 

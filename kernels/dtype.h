@@ -12,7 +12,7 @@ struct Dtype {
     const char *npy;           // descr in a .npy header
     int bytes;                 // of an element in memory
     int fraction_bits;         // of an element; the others are the sign and the exponent, as IEEE 754 lays them out
-    bool on_cpu;               // there are CPU kernels
+    bool on_cpu, on_gpu;       // there are CPU kernels; GPU kernels
     // Largest error against attention in double (reference/): of out relative to the largest value of the reference,
     // of softmax_lse relative to max(1, |lse|), of a gradient relative to its unit. Where elements are
     // narrower than sums: of values before they are rounded once.
@@ -20,9 +20,9 @@ struct Dtype {
 };
 
 constexpr Dtype kDtypes[] = {
-    {"f32", "f32", "float32", "<f4", 4, 23, true, 1e-5, 4e-5},
-    {"f64", "f64", "float64", "<f8", 8, 52, true, 1e-12, 1e-11},
-    {"f16", "f32", "float16", "<f2", 2, 10, false, 1e-5, 4e-5},
+    {"f32", "f32", "float32", "<f4", 4, 23, true, true, 1e-5, 4e-5},
+    {"f64", "f64", "float64", "<f8", 8, 52, true, false, 1e-12, 1e-11},
+    {"f16", "f32", "float16", "<f2", 2, 10, false, true, 1e-5, 4e-5},
 };
 
 // Null for a name that is no type's.

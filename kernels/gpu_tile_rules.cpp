@@ -77,24 +77,6 @@ std::string device_rule(const GpuTiles &tiles, const GpuTileContext &context) {
 
 }  // namespace
 
-bool find_backward_pass(const std::string &name, GpuPass *pass) {
-    struct Named {
-        const char *name;
-        GpuPass pass;
-    };
-    static constexpr Named kPasses[] = {{"dq", GpuPass::dq},
-                                        {"dk", GpuPass::dk},
-                                        {"dv", GpuPass::dv},
-                                        {"dk+dv", GpuPass::dk_dv},
-                                        {"dbias", GpuPass::dbias}};
-    for (const Named &known : kPasses) {
-        if (name != known.name) continue;
-        *pass = known.pass;
-        return true;
-    }
-    return false;
-}
-
 std::int64_t gpu_shared_bytes(const GpuTiles &tiles, GpuPass pass) {
     const int operands = pass == GpuPass::forward ? 1 : 2;             // Q; Q and dO, or K and V
     const int row = operands * tiles.channels_per_thread() + kVector;  // padded, so that threads meet different banks

@@ -3,18 +3,13 @@
 #pragma once
 
 #include "gpu_api.h"
+#include "gpu_pass.h"
 #include "gpu_tiles.h"
 
 #include <cstdint>
 #include <string>
 
 namespace flashwright {
-
-// The kernels that have tiles. Backward consists of passes, named by the gradients that they compute.
-enum class GpuPass { forward, dq, dk, dv, dk_dv, dbias };
-
-// A pass of backward by its name: dq, dk, dv, dk+dv or dbias. False: there is none of that name.
-bool find_backward_pass(const std::string &name, GpuPass *pass);
 
 // What the rules depend on besides the tiles.
 struct GpuTileContext {

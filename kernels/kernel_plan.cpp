@@ -1,20 +1,9 @@
 #include "kernel_plan.h"
 
-#include <cctype>
-#include <cstdio>
+#include "cpp_text.h"
 
 namespace flashwright {
 namespace {
-
-std::string capitalised(std::string word) {
-    word[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(word[0])));
-    return word;
-}
-
-std::string upper(std::string word) {
-    for (char &c : word) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-    return word;
-}
 
 // The parameters with their values, as {prefix}name{between}value, joined by commas.
 std::string tiles_text(const KernelVariant &variant, const std::string &prefix, const std::string &between) {
@@ -23,13 +12,6 @@ std::string tiles_text(const KernelVariant &variant, const std::string &prefix, 
         text += (text.empty() ? "" : ", ") + prefix + parameter.name + between +
                 std::to_string(variant.tiles.*parameter.member);
     return text;
-}
-
-std::string terms_expression(unsigned terms) {
-    std::string text;
-    for (const ScoreTermRow &term : kScoreTerms)
-        if ((terms & term.bit) != 0) text += (text.empty() ? "k" : " | k") + capitalised(term.name);
-    return text.empty() ? "0" : text;
 }
 
 std::string kernel_source(const KernelEntry &entry, const KernelVariant &variant) {
@@ -61,28 +43,6 @@ std::string configurations_json(const std::vector<NamedConfiguration> &configura
 }
 
 }  // namespace
-
-std::string string_literal(const std::string &text) {
-    constexpr std::size_t kLineLength = 110;
-    std::string literal = "\"";
-    std::size_t line_begin = 0;
-    for (const unsigned char c : text) {
-        if (literal.size() - line_begin > kLineLength) {
-            literal += "\"\n    \"";
-            line_begin = literal.size();
-        }
-        if (c == '"' || c == '\\') {
-            literal += {'\\', static_cast<char>(c)};
-        } else if (c < 0x20 || c >= 0x7f) {
-            char octal[8];
-            std::snprintf(octal, sizeof octal, "\\%03o", c);
-            literal += octal;
-        } else {
-            literal += static_cast<char>(c);
-        }
-    }
-    return literal + "\"";
-}
 
 std::string kernel_name(const KernelEntry &entry, const KernelVariant &variant) {
     return entry.name() + "_" + variant.id;

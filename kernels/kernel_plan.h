@@ -1,4 +1,5 @@
-// What the build makes of a catalogue: the generator's command line for each kernel, and the registry of them as C++.
+// What the build makes of a catalogue of CPU kernels: the generator's command line for each kernel, and the registry of
+// them as C++.
 #pragma once
 
 #include "halide_target.h"
@@ -25,8 +26,5 @@ std::vector<std::string> type_arguments(const Dtype &dtype);
 
 // kernel_registry.cpp.
 std::string registry_source(const KernelCatalogue &catalogue, const std::vector<NamedConfiguration> &configurations);
-
-// The text as a C++ string literal, whatever is in it.
-std::string string_literal(const std::string &text);
 
 }  // namespace flashwright

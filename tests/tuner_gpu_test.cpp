@@ -1,5 +1,6 @@
 // Static analysis of GPU kernels, without a device or the CUDA tools.
 #include "kernels/gpu_tile_spaces.h"
+#include "kernels/score_term.h"
 #include "tuner/cuda/cuda_tools.h"
 #include "tuner/cuda/gpu_configuration.h"
 #include "tuner/cuda/gpu_measurement_plan.h"
@@ -16,7 +17,11 @@
 namespace flashwright::test {
 namespace {
 
-using nlohmann::ordered_json;
+const GpuConfiguration &shipped_configuration() {
+    static const GpuConfiguration configuration =
+        read_gpu_configuration(FLASHWRIGHT_SOURCE_DIR "/configs/gpu.json", *find_gpu_backend("cuda"));
+    return configuration;
+}
 
 const GpuArchitecture &architecture(const std::string &name) {
     for (const GpuArchitecture &candidate : gpu_architectures()) {
@@ -95,31 +100,6 @@ TEST(TunerGpuSpace, PassesOfBackwardHaveRulesOfTheirOwn) {
     EXPECT_EQ(why(GpuPass::dbias, {64, 64, 1, 16, 4, 6}), "");  // it sums no channels
 }
 
-// Also of backends that are not built.
-TEST(TunerGpuSpace, ShippedTilesAreLegal) {
-    for (const std::string name : {"gpu.json", "gpu_vulkan.json"}) {
-        std::ifstream file(FLASHWRIGHT_SOURCE_DIR "/configs/" + name);
-        const ordered_json configuration = ordered_json::parse(file);
-        for (const ordered_json &entry : configuration.at("kernels")) {
-            SCOPED_TRACE(entry.dump());
-            const std::string api = entry.value("backend", name == "gpu.json" ? "opencl" : "vulkan");
-            const int head_dim = entry.at("head_dim"), bytes = entry.value("dtype", "f32") == "f16" ? 2 : 4;
-            const auto expect_legal = [&](GpuPass pass, const ordered_json &tiles) {
-                EXPECT_EQ(gpu_tile_space(pass).why_illegal(configured_tiles(tiles, head_dim, pass),
-                                                           {pass, head_dim, bytes, *find_gpu_api(api)}),
-                          "");
-            };
-            if (entry.contains("tiles")) expect_legal(GpuPass::forward, entry.at("tiles"));
-            if (!entry.contains("passes")) continue;
-            for (const auto &[sums, tiles] : entry.at("passes").items()) {
-                GpuPass pass = GpuPass::forward;
-                ASSERT_TRUE(find_backward_pass(sums, &pass));
-                expect_legal(pass, tiles);
-            }
-        }
-    }
-}
-
 // Threads that share a row own each channel once, and a row of the result has a column for each.
 TEST(TunerGpuSpace, ThreadsOfARowOwnEveryChannelOnce) {
     for (const int threads : {1, 2, 4}) {
@@ -139,8 +119,7 @@ TEST(TunerGpuSpace, ThreadsOfARowOwnEveryChannelOnce) {
 }
 
 TEST(TunerGpuSpace, TakesTheKernelsThatShip) {
-    std::ifstream file(FLASHWRIGHT_SOURCE_DIR "/configs/gpu.json");
-    const std::vector<ConfiguredKernel> kernels = forward_gpu_kernels(ordered_json::parse(file));
+    const std::vector<ConfiguredKernel> kernels = forward_gpu_kernels(shipped_configuration());
     ASSERT_FALSE(kernels.empty());
     EXPECT_EQ(kernels.front().name, "forward_f32_cuda_d32");
     for (const ConfiguredKernel &kernel : kernels)
@@ -261,25 +240,7 @@ TEST(TunerGpuConfiguration, KeepsWhatIsNotTuned) {
     std::ifstream file(FLASHWRIGHT_SOURCE_DIR "/configs/gpu.json");
     std::ostringstream text;
     text << file.rdbuf();
-    EXPECT_EQ(configuration_text(ordered_json::parse(text.str())), text.str());
-}
-
-TEST(TunerGpuConfiguration, TakesTheOldNameOfThreadsPerRow) {
-    const auto tiles =
-        ordered_json::parse(R"({"threads": 64, "rows": 2, "block_k": 20, "tile_d": 4, "tile_v": 8, "parts": 4})");
-    EXPECT_EQ(configured_tiles(tiles, 128, GpuPass::forward).threads_per_row, 4);
-}
-
-TEST(TunerGpuConfiguration, NamesWhatAnEntryLacks) {
-    const auto entries = ordered_json::parse(R"({"kernels": [{"op": "backward", "passes": {}},
-        {"op": "forward", "backend": "opencl"}, {"op": "forward", "backend": "cuda"}]})");
-    try {
-        forward_gpu_kernels(entries);
-        FAIL() << "an entry without tiles was taken";
-    } catch (const std::runtime_error &error) {
-        EXPECT_NE(std::string(error.what()).find("entry 2: "), std::string::npos) << error.what();
-        EXPECT_NE(std::string(error.what()).find("terms"), std::string::npos) << error.what();
-    }
+    EXPECT_EQ(configuration_text(shipped_configuration().json), text.str());
 }
 
 AnalyzedGpuTiles tried(const GpuTiles &tiles, double ratio, bool spills = false) {
@@ -310,7 +271,7 @@ TEST(TunerGpuShapes, BelongToTheKernelThatTakesThem) {
     kernels[0].tiles.head_dim = 32;
     kernels[1].tiles.head_dim = 64;
     kernels[2].tiles.head_dim = 32;
-    kernels[2].terms = {"bias"};
+    kernels[2].terms = kBias;
     for (ConfiguredKernel &kernel : kernels) kernel.assume_finite = true;
     const std::vector<ShapeSpec> given = {parse_shape_spec("1,1,1,8,8,32"), parse_shape_spec("1,1,1,8,8,20,40"),
                                           parse_shape_spec("1,1,1,8,8,65")};

@@ -48,9 +48,9 @@ void refuse_illegal_tiles(const std::string &generator, const GpuTiles &tiles, G
 }
 
 GpuPass pass_of(const std::string &generator, const std::string &sums) {
-    GpuPass pass = GpuPass::dq;
-    if (!find_backward_pass(sums, &pass)) refuse(generator, "sums: expected dq, dk, dv, dk+dv or dbias, got " + sums);
-    return pass;
+    const GpuPassRow *row = find_backward_pass(sums);
+    if (row == nullptr) refuse(generator, "sums: expected dq, dk, dv, dk+dv or dbias, got " + sums);
+    return row->pass;
 }
 
 }  // namespace flashwright

@@ -1,4 +1,4 @@
-// The signatures of generated GPU kernels, and the table of kernels that the build generates from configs/gpu.json.
+// The signatures of generated GPU kernels, and the table of kernels that flashwright_plan writes from the configuration.
 #pragma once
 
 #include <cstdint>

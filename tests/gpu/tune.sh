@@ -22,22 +22,27 @@ tune() {
 }
 
 # One forward kernel, head_dim 32, and one that is not tuned.
-$python - "$real.json" facts.json <<'PYTHON' || fail "the facts about the generator"
-import json, sys
+$python - "$real.json" <<'PYTHON' || fail "the facts about the generator"
+import json, os, sys
 facts = json.load(open(sys.argv[1]))
-kernels = facts["configuration"]["kernels"]
+configuration = json.load(open(os.path.join(os.path.dirname(sys.argv[1]), facts["configuration"])))
+kernels = configuration["kernels"]
 forward = next(k for k in kernels if k["op"] == "forward" and k["head_dim"] == 32 and not k["terms"])
 forward["tiles"] = {"threads": 64, "rows": 2, "block_k": 16, "tile_d": 4, "tile_v": 16, "threads_per_row": 1}
-other = {"op": "other", "terms": [], "head_dim": 32, "passes": {"a+b": {"threads": 32, "rows": 1}}, "note": "é; [x]"}
-facts["configuration"]["kernels"] = [other, forward]
-facts["configuration"]["more"] = [1, {"a": None}]
-json.dump(facts, open(sys.argv[2], "w"))
+other = next(k for k in kernels if k["op"] == "backward")
+configuration["kernels"] = [other, forward]
+configuration["comment"] = "é; [x]"
+configuration["machine"] = {"family": "any", "more": [1, {"a": None}]}
+facts["configuration"] = "configuration.json"
+json.dump(facts, open("facts.json", "w"))
+json.dump(configuration, open("configuration.json", "w"))
 PYTHON
 
 # What the fakes hand on is the generator's command line. Of block_k 4 the code spills, of 8 ptxas crashes, of 12 it hangs, 20 it
 # refuses; 24 is better than 16. Files called fail and spill break all, or the baseline alone.
 mkdir fake tools
 cp facts.json fake/generate.json
+cp configuration.json fake
 cat >fake/generate <<'FAKE'
 #!/usr/bin/env bash
 echo "$*" >"$2/candidate.device_code"
@@ -89,7 +94,7 @@ says stderr "block_k=8 tile_d=4 tile_v=16 threads_per_row=1: ptxas for sm_80: si
     "block_k=20 tile_d=4 tile_v=16 threads_per_row=1: ptxas for sm_80: exit code 255: ptxas fatal: no"
 $python - <<'PYTHON' || fail "the files of the fault suite"
 import collections, json
-before, after = json.load(open("facts.json"))["configuration"], json.load(open("faults.json"))
+before, after = json.load(open("configuration.json")), json.load(open("faults.json"))
 before["kernels"][1]["tiles"]["block_k"] = 24
 evidence = after.pop("evidence")["forward_f32_cuda_d32"]
 assert after == before, after
@@ -111,24 +116,23 @@ kernel, = json.load(open("stdout"))
 assert kernel["verdict"] == "tie" and kernel["backend"] == "cuda" and kernel["failures"] == {"spill": 2}, kernel
 after = json.load(open("tie.json"))
 assert after.pop("evidence")["forward_f32_cuda_d32"]["verdict"] == "tie"
-assert after == json.load(open("facts.json"))["configuration"]' || fail "a tie"
+assert after == json.load(open("configuration.json"))' || fail "a tie"
 
 # No prediction replaces tiles that a device chose, nor what says so.
 $python - <<'PYTHON'
 import json
-facts = json.load(open("facts.json"))
-facts["configuration"]["evidence"] = {"forward_f32_cuda_d32": {"basis": "measured", "verdict": "win"}}
-json.dump(facts, open("fake/generate.json", "w"))
+configuration = json.load(open("configuration.json"))
+configuration["evidence"] = {"forward_f32_cuda_d32": {"basis": "measured", "verdict": "win"}}
+json.dump(configuration, open("fake/configuration.json", "w"))
 PYTHON
-cp fake/generate.json measured.json
 for keys in 4,16 24; do
     tune 0 --output kept.json "${few[@]}" --only block_k=$keys --only tile_v=16,32
     $python -c 'import json
-assert json.load(open("kept.json")) == json.load(open("measured.json"))["configuration"]' || fail "a measurement was forgotten for a prediction"
+assert json.load(open("kept.json")) == json.load(open("fake/configuration.json"))' || fail "a measurement was forgotten for a prediction"
 done
 says stdout "best predicted: threads=64 rows=2 block_k=24" "the baseline was chosen on a device and stays"
 says stderr "warning: forward_f32_cuda_d32: its tiles were chosen on a device, so no prediction replaces them"
-cp facts.json fake/generate.json
+cp configuration.json fake
 
 # A baseline that spills is replaced by a candidate that does not, whatever is predicted.
 touch spill
@@ -137,10 +141,11 @@ grep -q '"block_k": 24' spill.json || fail "the baseline that spills stayed"
 rm spill
 
 # Nothing right: the files stay as they were.
-echo old >none.json
+old='{"schema_version": 2, "kernels": []}'
+echo "$old" >none.json
 tune 1 --output none.json "${few[@]}" --only block_k=4
 says stderr "error: nothing was compared with the baseline" "none.t4.json"
-[ "$(cat none.json)" = old ] || fail "a file was written without a candidate that is right"
+[ "$(cat none.json)" = "$old" ] || fail "a file was written without a candidate that is right"
 touch fail
 tune 1 --output all.json "${few[@]}" --only block_k=4,24
 says stderr "error: forward_f32_cuda_d32: the baseline cannot be analyzed: ptxas for sm_80: exit code 255: ptxas fatal: no"
@@ -162,6 +167,12 @@ code=0
 wait $pid || code=$?
 [ $code -eq 130 ] || fail "an interrupted run: exit code $code, expected 130"
 grep -q '"block_k": 24' late.json || fail "an interrupted run did not keep what it knew"
+
+# A file that is no configuration of GPU kernels is not replaced.
+echo '{"schema_version": 2, "kernels": [], "more": 1}' >unknown.json
+tune 1 --output unknown.json "${few[@]}"
+says stderr "error: unknown.json:1:46: expected any of the members" 'got "more"'
+grep -q more unknown.json || fail "a file that could not be read was replaced"
 
 # Wrong command lines.
 for option in --resume "--isa avx2" "--warm-start F" "--max-variants 2"; do
@@ -211,6 +222,7 @@ done
 mkdir some
 ln -s "$real" some/generate
 cp facts.json some/generate.json
+cp configuration.json some
 export FLASHWRIGHT_GPU_GENERATOR=$work/some/generate
 tune 0 --output real.json --only threads=64 --only rows=2 --only block_k=4,8 --only tile_d=4 --only tile_v=16 --only threads_per_row=1 --candidates 3
 says stdout "3 of 3 candidates tried" "0 bytes spilled" "No device was used"

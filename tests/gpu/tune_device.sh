@@ -28,11 +28,13 @@ configure() {
     $python - "$real.json" "$@" <<'PYTHON' || fail "the facts about the generator"
 import json, sys
 facts = json.load(open(sys.argv[1]))
-facts["configuration"]["kernels"] = [
+facts["configuration"] = "configuration.json"
+kernels = [
     {"op": "forward", "terms": [t for t in terms.split("+") if t], "assume_finite": not terms, "head_dim": int(head_dim),
      "tiles": {"threads": 32, "rows": 1, "block_k": int(block_k), "tile_d": 4, "tile_v": 16, "threads_per_row": 1}}
     for terms, head_dim, block_k in zip(*[iter(sys.argv[2:])] * 3)]
 json.dump(facts, open("fake/generate.json", "w"))
+json.dump({"schema_version": 2, "comment": "of a test", "kernels": kernels}, open("fake/configuration.json", "w"))
 PYTHON
 }
 
@@ -90,12 +92,10 @@ says stderr "block_k=8 tile_d=4 tile_v=16 threads_per_row=1: wrong: 1,2,1,67,61,
     "block_k=20 tile_d=4 tile_v=16 threads_per_row=1: timeout: 1,2,1,67,61,29,27: silent for 40 s" "block_k=24 tile_d=4 tile_v=16 threads_per_row=1: compile: exit code 1: error: it does not compile"
 $python - "$FLASHWRIGHT_SOURCE_DIR/docs/schemas/results-2.schema.json" <<'PYTHON' || fail "the files of the fault suite"
 import json, sys
-file, facts, after = (json.load(open(name)) for name in ("faults.t4.json", "fake/generate.json", "faults.json"))
-before = facts["configuration"]
+file, before, after = (json.load(open(name)) for name in ("faults.t4.json", "fake/configuration.json", "faults.json"))
 before["kernels"][0]["tiles"]["block_k"] = 12
 evidence = after.pop("evidence")["forward_f32_cuda_d32"]
 assert after == before, after
-assert "not yet measured" not in after["comment"], after["comment"]
 assert evidence["basis"] == "measured" and evidence["verdict"] == "win" and evidence["pairs"] == 40, evidence
 assert evidence["device"]["name"] == "fake" and evidence["shapes"] == ["1,1,1,32,24,32"], evidence
 assert evidence["ratio"] < evidence["interval"][1] < 0.97 and 0 < evidence["noise_floor"] < 0.02, evidence
@@ -128,7 +128,7 @@ kernel, = json.load(open("stdout"))
 measured = kernel["measured"]
 assert kernel["verdict"] == measured["verdict"] == "tie" and len(measured["shapes"]) == 2 and measured["pairs"] == 40, kernel
 assert measured["interval"][1] > 0.99 and 0.98 < measured["ratio"] < 1.02, measured
-before = json.load(open("fake/generate.json"))["configuration"]
+before = json.load(open("fake/configuration.json"))
 assert json.load(open("same.json"))["kernels"] == before["kernels"]' || fail "a tie"
 
 # The driver fails in the paired comparison: that candidate is out, the other wins. It fails at once: nothing is known.
@@ -136,21 +136,22 @@ FAKE_CUDA_FAULT=30 tune 0 --output late.json "${few[@]}" --only tile_v=8,16 --on
 says stdout "1 crash" "win:"
 grep -q '"x_duplicate_of"' late.t4.json || fail "nothing says that code is the same"
 says stderr "crash: while it was compared: cuEventSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (700)"
-echo old >early.json
+old='{"schema_version": 2, "kernels": []}'
+echo "$old" >early.json
 FAKE_CUDA_FAULT=1 tune 1 --output early.json "${few[@]}" --only tile_v=16 --only block_k=12 "${shape[@]}"
 says stderr "error: the baseline of forward_f32_cuda_d32 failed: crash: 1,1,1,32,24,32: cuEventSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (700)"
 says stdout "nothing was compared; the baseline stays"
-[ "$(cat early.json)" = old ] || fail "a file was written without a measurement"
+[ "$(cat early.json)" = "$old" ] || fail "a file was written without a measurement"
 
 # Nothing can be built: no prediction replaces what was to be measured.
 touch no_cache
-echo old >unbuilt.json
+echo "$old" >unbuilt.json
 tune 1 --output unbuilt.json "${few[@]}" --only tile_v=16 --only block_k=12 "${shape[@]}"
 rm -r no_cache cache/flashwright
 says stderr "error: filesystem error: " "$work/cache/flashwright"
 says stdout "best predicted: threads=32 rows=1 block_k=12" "nothing was measured; the baseline stays"
 grep -q "Measured on" stdout && fail "it says that it measured: $(cat stdout)"
-[ "$(cat unbuilt.json)" = old ] || fail "a prediction was shipped though there is a device"
+[ "$(cat unbuilt.json)" = "$old" ] || fail "a prediction was shipped though there is a device"
 [ -s unbuilt.t4.json ] || fail "what was predicted is not kept"
 
 # However long the one kernel is measured, the other's search has its time; without any it says so.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The generator program refuses illegal tiles; the tuner refuses the files that the build refuses, and leaves them as they are; what ships
-# keeps the schema.
+# The generator program refuses illegal tiles; the tuner refuses the files that the build refuses, and leaves them as they are; every
+# configuration in the tree keeps the schema.
 set -uo pipefail
 
 # shellcheck source=tests/support/shell.sh
@@ -73,11 +73,15 @@ for name in $bad; do
     sed -n 's/.*json:\([0-9]*:[0-9]*: .*\)/\1/p' stderr >"$name.tuner"
 done
 
+# configure OPTION...
+configure() {
+    "$FLASHWRIGHT_CMAKE" -S "$FLASHWRIGHT_SOURCE_DIR" -B build -G Ninja "-DCMAKE_MAKE_PROGRAM=$FLASHWRIGHT_NINJA" \
+        "-DCMAKE_PREFIX_PATH=$FLASHWRIGHT_PREFIX_PATH" -DFLASHWRIGHT_BUILD_TESTS=OFF "$@" >log 2>&1
+}
+
 if [ -n "${FLASHWRIGHT_CMAKE:-}" ]; then
     for name in good $bad; do
-        "$FLASHWRIGHT_CMAKE" -S "$FLASHWRIGHT_SOURCE_DIR" -B build -G Ninja "-DCMAKE_MAKE_PROGRAM=$FLASHWRIGHT_NINJA" \
-            "-DCMAKE_PREFIX_PATH=$FLASHWRIGHT_PREFIX_PATH" -DFLASHWRIGHT_BUILD_TESTS=OFF "-DFLASHWRIGHT_CONFIG=$PWD/$name.json" >log 2>&1 ||
-            fail "configuring with $name.json: $(tail log)"
+        configure "-DFLASHWRIGHT_CONFIG=$PWD/$name.json" || fail "configuring with $name.json: $(tail log)"
         if [ "$name" = good ]; then
             grep -q "CMake Warning" log && fail "a warning about a good file: $(cat log)"
             c++ -std=c++17 -fsyntax-only -I "$FLASHWRIGHT_SOURCE_DIR" -I "$FLASHWRIGHT_SOURCE_DIR/runtime/include" \
@@ -89,14 +93,63 @@ if [ -n "${FLASHWRIGHT_CMAKE:-}" ]; then
     done
 fi
 
+# The same for files of GPU kernels, of which each mistake stops the build. The tuner takes the file that the build took.
+gpu_tiles='"threads": 64, "rows": 1, "block_k": 8, "tile_d": 4, "tile_v": 8, "threads_per_row": 1'
+gpu_good="{\"schema_version\": 2, \"comment\": \"one kernel\", \"kernels\": [
+{\"op\": \"forward\", \"terms\": [], \"assume_finite\": true, \"head_dim\": 64, \"tiles\": {$gpu_tiles}}
+]}"
+gpu_refused() {
+    local name=$1 text=$2
+    echo "$text" >"$name.json"
+    echo "{\"generator_hash\": \"\", \"halide\": \"\", \"targets\": {\"cuda\": \"\"}, \"configuration\": \"$PWD/$name.json\"}" >generate.json
+    FLASHWRIGHT_GPU_GENERATOR=$PWD/generate "$FLASHWRIGHT_BIN" tune --backend cuda --output out.json >stdout 2>stderr </dev/null
+    [ $? -eq 1 ] || fail "tune with $name.json: expected exit code 1: $(cat stderr)"
+    sed -n 's/^error: //p' stderr >"$name.tuner"
+    grep -qE "^$PWD/$name.json:[0-9]+:[0-9]+: .*expected" "$name.tuner" || fail "tune with $name.json: $(cat stderr)"
+    [ ! -e out.json ] || fail "tune with $name.json wrote a file"
+    [ -n "${FLASHWRIGHT_CMAKE:-}" ] || return 0
+    configure "-DFLASHWRIGHT_CONFIG=" "-DFLASHWRIGHT_GPU_CONFIG=$PWD/$name.json" && fail "configuring with $name.json succeeded"
+    tr -s ' \n' ' ' <log | grep -qF "$(cat "$name.tuner")" ||
+        fail "$name.json: the build says something else than the tuner: $(cat "$name.tuner" log)"
+}
+printf '#!/bin/sh\n' >generate
+chmod +x generate
+if "$FLASHWRIGHT_BIN" tune --help | grep -q -- --backend && [ -x "${generator}_gpu" ]; then
+    export CUDA_VISIBLE_DEVICES=-1
+    gpu_refused gpu_comment "{ // tuned here
+${gpu_good#\{}"
+    gpu_refused gpu_two "$gpu_good $gpu_good"
+    gpu_refused gpu_duplicate "${gpu_good%\}}, \"kernels\": []}"
+    gpu_refused gpu_unknown "${gpu_good/\"head_dim\"/\"head_dims\"}"
+    gpu_refused gpu_term "${gpu_good/\"terms\": []/\"terms\": [\"slope\"]}"
+    gpu_refused gpu_type "${gpu_good/true/\"true\"}"
+    gpu_refused gpu_rule "${gpu_good/\"tile_d\": 4/\"tile_d\": 6}"
+    gpu_refused gpu_backend "${gpu_good/\"terms\"/\"backend\": \"metal\", \"terms\"}"
+else
+    echo "[SKIP] no CUDA in this build: files of GPU kernels are not tried"
+fi
+
 venv=$FLASHWRIGHT_SOURCE_DIR/build/venv/bin/python
 python=python3
 [ ! -x "$venv" ] || python=$venv
 if $python -c 'import jsonschema' 2>/dev/null; then
-    $python - "$FLASHWRIGHT_SOURCE_DIR" <<'PYTHON' || fail "what ships does not keep the schema"
-import json, jsonschema, sys
-schema = json.load(open(f"{sys.argv[1]}/docs/schemas/configuration-2.schema.json"))
-jsonschema.validate(json.load(open(f"{sys.argv[1]}/configs/default.json")), schema)
+    $python - "$FLASHWRIGHT_SOURCE_DIR" <<'PYTHON' || fail "a configuration does not keep the schema"
+import json, jsonschema, pathlib, re, sys
+root = pathlib.Path(sys.argv[1])
+check = jsonschema.Draft202012Validator(json.loads((root / "docs/schemas/configuration-2.schema.json").read_text())).validate
+files = [*root.glob("configs/*.json"), *root.glob("tests/**/*.json"), *root.glob("examples/**/*.json")]
+texts = [(file, file.read_text()) for file in files]
+for page in [*root.glob("*.md"), *root.glob("docs/**/*.md")]:
+    texts += [(page, block) for block in re.findall(r"^```json\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)]
+checked = 0
+for place, text in texts:
+    if '"schema_version"' in text and '"kernels"' in text:
+        try:
+            check(json.loads(text))
+        except Exception as error:
+            sys.exit(f"{place}: {error}")
+        checked += 1
+assert checked >= 6, checked
 PYTHON
 else
     echo "[SKIP] jsonschema is not installed: configurations are not checked against their schema"

@@ -3,9 +3,6 @@
 #include "cuda_session.h"
 #include "tuner/candidates/candidate.h"
 
-#include <fmt/format.h>
-
-#include <map>
 #include <stdexcept>
 
 #if FLASHWRIGHT_HAS_CUDA
@@ -16,23 +13,6 @@
 namespace flashwright {
 
 #if FLASHWRIGHT_HAS_CUDA
-namespace {
-
-unsigned bits_of(const std::vector<std::string> &terms) {
-    static const std::map<std::string, unsigned> known = {
-        {"softcap", kSoftcap}, {"alibi", kAlibi}, {"bias", kBias}, {"mask", kMask}};
-    unsigned bits = 0;
-    for (const std::string &term : terms) {
-        const auto found = known.find(term);
-        if (found == known.end())
-            throw std::runtime_error(fmt::format("terms: expected softcap, alibi, bias or mask, got {}", term));
-        bits |= found->second;
-    }
-    return bits;
-}
-
-}  // namespace
-
 struct GpuCandidate::Kernel {
     GpuKernel kernel;
     std::string name;
@@ -44,7 +24,7 @@ GpuCandidate::GpuCandidate(const std::string &shared_object, const ConfiguredKer
     : kernel_(std::make_unique<Kernel>()) {
     kernel_->name = kernel.name;
     static_cast<GpuKernelRange &>(kernel_->kernel) = {
-        kernel_->name.c_str(), "cuda", FLASHWRIGHT_F32, bits_of(kernel.terms), kernel.assume_finite, tiles.head_dim};
+        kernel_->name.c_str(), "cuda", FLASHWRIGHT_F32, kernel.terms, kernel.assume_finite, tiles.head_dim};
     kernel_->kernel.tiles = tiles;
     kernel_->kernel.forward = reinterpret_cast<GpuForwardKernel>(load_candidate(shared_object));
 }

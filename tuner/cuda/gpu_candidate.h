@@ -16,7 +16,7 @@ bool calls_gpu_candidates();
 
 class GpuCandidate {
  public:
-    // Throws std::runtime_error if the file cannot be loaded, or for an unknown term.
+    // Throws std::runtime_error if the file cannot be loaded.
     GpuCandidate(const std::string &shared_object, const ConfiguredKernel &kernel, const GpuTiles &tiles);
     GpuCandidate(const GpuCandidate &) = delete;
     GpuCandidate &operator=(const GpuCandidate &) = delete;

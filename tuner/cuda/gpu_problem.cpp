@@ -1,5 +1,6 @@
 #include "gpu_problem.h"
 
+#include "kernels/score_term.h"
 #include "reference/contiguous_tensor.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace flashwright {
 namespace {
 
-constexpr double kSoftcap = 2;
+constexpr double kSoftcapValue = 2;
 constexpr std::size_t kMaskedOneIn = 5;  // pairs
 
 constexpr std::size_t kStep = 512, kSteps = 256;  // offsets of tensors, in bytes
@@ -54,17 +55,15 @@ void GpuProblem::describe(const GpuProblemOptions &options) {
 }
 
 void GpuProblem::add_terms(const ConfiguredKernel &kernel) {
-    for (const std::string &term : kernel.terms) {
-        if (term == "softcap") args_.score.softcap = kSoftcap;
-        if (term == "bias") args_.score.bias = &bias_;
-        if (term == "mask") args_.score.mask = &mask_;
-        if (term != "alibi") continue;
-        for (std::int64_t head = 0; head < shape_.num_heads; ++head)
-            slope_values_.push_back(static_cast<float>(std::exp2(-1 - head % 8)));
-        slopes_ = contiguous_tensor(FLASHWRIGHT_F32, {shape_.num_heads});
-        slopes_.data = slope_values_.data();
-        args_.score.alibi_slopes = &slopes_;
-    }
+    if ((kernel.terms & kSoftcap) != 0) args_.score.softcap = kSoftcapValue;
+    if ((kernel.terms & kBias) != 0) args_.score.bias = &bias_;
+    if ((kernel.terms & kMask) != 0) args_.score.mask = &mask_;
+    if ((kernel.terms & kAlibi) == 0) return;
+    for (std::int64_t head = 0; head < shape_.num_heads; ++head)
+        slope_values_.push_back(static_cast<float>(std::exp2(-1 - head % 8)));
+    slopes_ = contiguous_tensor(FLASHWRIGHT_F32, {shape_.num_heads});
+    slopes_.data = slope_values_.data();
+    args_.score.alibi_slopes = &slopes_;
 }
 
 void GpuProblem::fill(const GpuProblemOptions &options) {

@@ -149,28 +149,6 @@ void to_json(nlohmann::ordered_json &json, const GpuEvidence &evidence) {
     json["noise_floor"] = shortened(evidence.noise_floor);
 }
 
-void from_json(const nlohmann::ordered_json &json, CudaDevice &device) {
-    device = {};
-    device.name = json.value("name", "");
-    device.compute_capability = json.value("compute_capability", "");
-    device.driver = json.value("driver", "");
-    device.multiprocessors = json.value("multiprocessors", 0);
-    device.clock_mhz = json.value("clock_mhz", 0);
-}
-
-void from_json(const nlohmann::ordered_json &json, GpuEvidence &evidence) {
-    evidence = {};
-    evidence.basis = json.value("basis", "");
-    evidence.win = json.value("verdict", "") == "win";
-    evidence.ratio = json.value("ratio", 1.0);
-    evidence.architectures = json.value("architectures", std::vector<std::string>{});
-    if (json.contains("device")) evidence.device = json["device"].get<CudaDevice>();
-    evidence.shapes = json.value("shapes", std::vector<std::string>{});
-    if (json.contains("interval")) evidence.interval = {json["interval"].at(0), json["interval"].at(1)};
-    evidence.pairs = json.value("pairs", 0);
-    evidence.noise_floor = json.value("noise_floor", 0.0);
-}
-
 void to_json(nlohmann::ordered_json &json, const GpuPrediction &prediction) {
     json = {{"arch", prediction.architecture},      {"registers", prediction.report.registers},
             {"spilled", prediction.report.spilled}, {"shared_memory", prediction.shared_bytes},

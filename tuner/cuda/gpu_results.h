@@ -31,10 +31,7 @@ struct GpuEvidence {
 };
 
 void to_json(nlohmann::ordered_json &json, const CudaDevice &device);
-void from_json(const nlohmann::ordered_json &json, CudaDevice &device);
 void to_json(nlohmann::ordered_json &json, const GpuEvidence &evidence);
-// Members that are missing keep their defaults, as evidence may be written by hand.
-void from_json(const nlohmann::ordered_json &json, GpuEvidence &evidence);
 void to_json(nlohmann::ordered_json &json, const GpuPrediction &prediction);
 
 GpuEvidence evidence_of(const TunedGpuKernel &kernel, const GpuTuneOutcome &outcome);

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <stdexcept>
 
@@ -122,7 +123,7 @@ TunedGpuKernel without_prediction(const TuneOptions &options, const ConfiguredKe
 bool was_measured(const nlohmann::ordered_json &configuration, const std::string &kernel) {
     const auto evidence = configuration.find("evidence");
     return evidence != configuration.end() && evidence->contains(kernel) &&
-           (*evidence)[kernel].get<GpuEvidence>().basis == kMeasured;
+           (*evidence)[kernel].value("basis", "") == kMeasured;
 }
 
 // Tunes the kernels one after the other.
@@ -133,7 +134,7 @@ class GpuTuner {
         : outcome_(outcome),
           options_(options),
           target_(generator.target),
-          configuration_(generator.configuration),
+          configuration_(generator.configuration.json),
           analyzer_(make_analyzer(outcome, options, generator, listener)),
           listener_(listener),
           stop_requested_(stop_requested),
@@ -207,15 +208,20 @@ void note_evidence(nlohmann::ordered_json &evidence, const TunedGpuKernel &kerne
     if (kernel.measured || !kernel.baseline_measured) evidence[kernel.kernel.name] = evidence_of(kernel, outcome);
 }
 
+// A file that would be replaced is a configuration of GPU kernels. Throws ConfigurationError.
+void check_old_output(const std::string &path) {
+    if (std::filesystem::exists(path)) read_gpu_configuration(path, *find_gpu_backend("cuda"));
+}
+
 // Writes the configuration with the new tiles and their evidence, if any kernel was judged.
 void write_configuration(GpuTuneOutcome &outcome, const TuneOptions &options, const GpuGenerator &generator) {
-    nlohmann::ordered_json configuration = generator.configuration;
+    nlohmann::ordered_json configuration = generator.configuration.json;
     for (const TunedGpuKernel &kernel : outcome.kernels) {
         if (!kernel.judged()) continue;
         outcome.written = true;
         note_evidence(configuration["evidence"], kernel, outcome);
         if (kernel.replaces())
-            configuration["kernels"][kernel.kernel.entry]["tiles"] = gpu_tiles_json(kernel.best_tiles());
+            configuration["kernels"][kernel.kernel.index]["tiles"] = gpu_tiles_json(kernel.best_tiles());
     }
     if (outcome.written) write_files({{options.output, configuration_text(configuration), {nullptr, 0}}});
 }
@@ -227,6 +233,7 @@ GpuTuneOutcome tune_gpu(const TuneOptions &options, const TuneListener &listener
     outcome.results_path = options.results_path();
     check_only(options);
     check_places({options.output, outcome.results_path});
+    check_old_output(options.output);
     find_device(outcome, options, listener, stop_requested);
     const GpuGenerator generator = find_gpu_generator();
     std::vector<ConfiguredKernel> kernels = chosen_kernels(options, generator);

@@ -2,7 +2,7 @@
 // backward: each pass) and architecture. scripts/gpu_table.py makes a table of it.
 //
 //     flashwright_gpu_facts FOLDER_OF_THE_GPU_KERNELS CONFIGURATION
-#include "kernels/gpu_tile_rules.h"
+#include "kernels/gpu_configuration.h"
 #include "support/child_process.h"
 #include "support/file.h"
 #include "support/scratch_folder.h"
@@ -14,7 +14,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <stdexcept>
@@ -33,26 +32,16 @@ struct Program {
     std::string name;
     GpuPass pass;
     GpuTiles tiles;
-    ordered_json shown_tiles;
 };
 
-std::vector<Program> programs_of(const ordered_json &configuration) {
+std::vector<Program> programs_of(const GpuConfiguration &configuration, const GpuBackend &backend) {
     std::vector<Program> programs;
-    for (const ordered_json &entry : configuration.at("kernels")) {
-        if (entry.value("backend", "cuda") != "cuda") continue;
-        const std::string name = cuda_kernel_name(entry);
-        const int head_dim = entry.at("head_dim");
-        if (entry.contains("tiles"))
-            programs.push_back({name, GpuPass::forward, configured_tiles(entry.at("tiles"), head_dim, GpuPass::forward),
-                                entry.at("tiles")});
-        if (!entry.contains("passes")) continue;
-        for (const auto &[sums, tiles] : entry.at("passes").items()) {
-            GpuPass pass = GpuPass::dq;
-            if (!find_backward_pass(sums, &pass)) throw std::runtime_error(fmt::format("{}: no pass {}", name, sums));
-            std::string label = sums;
-            std::replace(label.begin(), label.end(), '+', '_');
-            programs.push_back({name + "_" + label, pass, configured_tiles(tiles, head_dim, pass), tiles});
-        }
+    for (const GpuKernelEntry &entry : configuration.entries) {
+        if (!entry.is_for(backend)) continue;
+        const std::string name = entry.name_on(backend);
+        if (entry.op == Op::forward) programs.push_back({name, GpuPass::forward, entry.tiles});
+        for (const GpuPassTiles &pass : entry.passes)
+            programs.push_back({name + "_" + pass_label(*pass.row), pass.row->pass, pass.tiles});
     }
     return programs;
 }
@@ -81,7 +70,7 @@ ordered_json facts_of(const Program &program, const std::string &ptx, const GpuA
         output_of({tools.ptxas, "-v", fmt::format("-arch={}", architecture.name), ptx, "-o", cubin}, scratch));
     const std::int64_t shared = gpu_shared_bytes(program.tiles, program.pass) + report.shared_bytes;
     return {{"kernel", program.name},
-            {"tiles", program.shown_tiles},
+            {"tiles", gpu_tiles_json(program.tiles, program.pass)},
             {"architecture", architecture.name},
             {"registers", report.registers},
             {"spilled_bytes", report.spilled},
@@ -94,7 +83,8 @@ void print_facts(const std::string &folder, const std::string &configuration) {
     const CudaTools tools = find_cuda_tools();
     const ScratchFolder scratch;
     ordered_json facts = ordered_json::array();
-    for (const Program &program : programs_of(ordered_json::parse(text_of(configuration)))) {
+    const GpuBackend &cuda = *find_gpu_backend("cuda");
+    for (const Program &program : programs_of(read_gpu_configuration(configuration, cuda), cuda)) {
         const std::string ptx = fmt::format("{}/{}.device_code", folder, program.name);
         for (const GpuArchitecture &architecture : tools.architectures)
             facts.push_back(facts_of(program, ptx, architecture, tools, scratch));
