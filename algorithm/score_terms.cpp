@@ -3,6 +3,7 @@
 #include "scalar_math.h"
 
 #include <sstream>
+#include <string_view>
 
 namespace flashwright {
 
@@ -65,21 +66,6 @@ bool names_term(const std::string &names, const std::string &name) {
 
 namespace {
 
-void refuse_unknown_names(const std::string &names) {
-    std::istringstream given(names);
-    for (std::string name; std::getline(given, name, '+');) {
-        bool known = false;
-        std::string all;
-        for (const TermDefinition &definition : kTermDefinitions) {
-            known = known || name == definition.name;
-            all += (all.empty() ? "" : ", ") + std::string(definition.name);
-        }
-        _halide_user_assert(known) << "terms: expected any of " << all << ", joined by '+', got " << name << "\n";
-    }
-}
-
-}  // namespace
-
 MemoryTile memory_tile(const TermArguments &arguments, const std::string &name) {
     const Var row("row"), key("key");
     const TermArguments::Matrix &matrix = arguments.matrices.at(name);
@@ -87,6 +73,38 @@ MemoryTile memory_tile(const TermArguments &arguments, const std::string &name) 
     f(with_outer({row, key}, arguments.outer)) = matrix.element(row, key);
     return MemoryTile{f, matrix.row_stride == 0};
 }
+
+// What the terms do, in the order of kScoreTerms.
+struct TermDefinition {
+    const char *name;
+    ScoreTerm (*term)(const TermArguments &);
+};
+
+constexpr TermDefinition kTermDefinitions[] = {
+    {"softcap", [](const TermArguments &a) { return softcap_term(a.numbers.at("softcap")); }},
+    {"alibi", [](const TermArguments &a) { return alibi_term(a.numbers.at("alibi_slopes"), a.diagonal_offset); }},
+    {"bias", [](const TermArguments &a) { return bias_term(memory_tile(a, "bias")); }},
+    {"mask", [](const TermArguments &a) { return mask_term(memory_tile(a, "mask")); }},
+};
+
+constexpr bool defines_all_terms() {
+    for (std::size_t n = 0; n < sizeof(kScoreTerms) / sizeof(*kScoreTerms); ++n)
+        if (std::string_view(kTermDefinitions[n].name) != kScoreTerms[n].name) return false;
+    return sizeof(kTermDefinitions) / sizeof(*kTermDefinitions) == sizeof(kScoreTerms) / sizeof(*kScoreTerms);
+}
+static_assert(defines_all_terms());
+
+void refuse_unknown_names(const std::string &names) {
+    std::istringstream given(names);
+    std::string all;
+    for (const ScoreTermRow &row : kScoreTerms) all += (all.empty() ? "" : ", ") + std::string(row.name);
+    for (std::string name; std::getline(given, name, '+');) {
+        _halide_user_assert(find_score_term(name) != nullptr)
+            << "terms: expected any of " << all << ", joined by '+', got " << name << "\n";
+    }
+}
+
+}  // namespace
 
 ScoreTerms named_terms(const std::string &names, const TermArguments &arguments) {
     refuse_unknown_names(names);

@@ -3,15 +3,15 @@
 //   score = dot(q_i, k_j) * softmax_scale; then each term of the list in order: score = value(score, i, j);
 //   key j is masked for row i if any term masks it.
 //
-// Soft cap: Gemma 2 (Gemma Team 2024, section 2). ALiBi: Press et al. 2022, section 3. A new term is a function that
-// returns a ScoreTerm and a row in kTermDefinitions.
+// Soft cap: Gemma 2 (Gemma Team 2024, section 2). ALiBi: Press et al. 2022, section 3. A new term is a row in
+// kernels/score_term.h, and a function that returns a ScoreTerm in the list of score_terms.cpp.
 #pragma once
 
+#include "kernels/score_term.h"
 #include "online_softmax.h"
 
 #include <Halide.h>
 
-#include <array>
 #include <functional>
 #include <map>
 #include <string>
@@ -62,15 +62,6 @@ ScoreTerm mask_term(const MemoryTile &mask);
 // row + lo_offset <= key <= row + hi_offset and key < key_count: causal, window and key length in one.
 ScoreTerm position_term(const Halide::Expr &lo_offset, const Halide::Expr &hi_offset, const Halide::Expr &key_count);
 
-// How a kernel is given what a term takes: a number for the whole call, a number for each head, or a matrix
-// [key, row] of each head, whose elements have the storage type or are bytes.
-enum class InputKind { scalar, per_head, matrix, byte_matrix };
-
-struct TermInput {
-    const char *name = nullptr;
-    InputKind kind = InputKind::scalar;
-};
-
 // What all terms take, by the names of their inputs. All may depend on `outer`.
 struct TermArguments {
     struct Matrix {
@@ -78,39 +69,16 @@ struct TermArguments {
         Halide::Expr row_stride;
     };
 
-    std::map<std::string, Halide::Expr> numbers;  // scalar and per_head, as the kernel sees them
+    std::map<std::string, Halide::Expr> numbers;
     std::map<std::string, Matrix> matrices;
     Halide::Expr diagonal_offset;
     OuterVars outer = {};
     std::string code_path = {};  // what the Funcs that read matrices are called after
 };
 
-// A term as kernels are compiled for it.
-struct TermDefinition {
-    const char *name;
-    std::array<TermInput, 2> inputs;  // an unused one has no name
-    ScoreTerm (*term)(const TermArguments &);
-};
-
-MemoryTile memory_tile(const TermArguments &, const std::string &name);
-
-// The list of terms, in the order in which they are applied. Generators declare their inputs from it.
-inline constexpr TermDefinition kTermDefinitions[] = {
-    {"softcap",
-     {{{"softcap", InputKind::scalar}}},
-     [](const TermArguments &a) { return softcap_term(a.numbers.at("softcap")); }},
-    {"alibi",
-     {{{"alibi_slope", InputKind::per_head}}},
-     [](const TermArguments &a) { return alibi_term(a.numbers.at("alibi_slope"), a.diagonal_offset); }},
-    {"bias", {{{"bias", InputKind::matrix}}}, [](const TermArguments &a) { return bias_term(memory_tile(a, "bias")); }},
-    {"mask",
-     {{{"mask", InputKind::byte_matrix}}},
-     [](const TermArguments &a) { return mask_term(memory_tile(a, "mask")); }},
-};
-
 // Whether `names`, joined by '+', hold one.
 bool names_term(const std::string &names, const std::string &name);
-// The terms that are named, in the order of the list; an error if one is not in it. Position is not in the list.
+// The terms that are named, in the order of kScoreTerms; an error if one is not in it. Position is not in the list.
 ScoreTerms named_terms(const std::string &names, const TermArguments &arguments);
 
 // The score after all terms, and the derivative of that by the score before them.

@@ -6,7 +6,7 @@ using namespace Halide;
 
 void set_types(TermMatrices &matrices, const NumberTypes &types) {
     for (std::size_t n = 0; n < matrices.inputs.size(); n++) {
-        const bool bytes = matrices.declared[n].kind == InputKind::byte_matrix;
+        const bool bytes = kTermMatrices[n].input.kind == InputKind::byte_matrix;
         matrices.inputs[n].set_type(bytes ? UInt(8) : buffer_type(types.storage));
     }
 }
@@ -18,16 +18,16 @@ TermArguments term_arguments(const TermNumbers &numbers, const TermMatrices &mat
     arguments.diagonal_offset = diagonal_offset;
     arguments.code_path = code_path;
     for (std::size_t n = 0; n < numbers.inputs.size(); n++) {
-        arguments.numbers[numbers.declared[n].name] = cast(types.accumulation, numbers.inputs[n]);
+        arguments.numbers[kTermNumbers[n].input.name] = cast(types.accumulation, numbers.inputs[n]);
     }
     for (std::size_t n = 0; n < matrices.inputs.size(); n++) {
         const auto *matrix = &matrices.inputs[n];
-        const bool bytes = matrices.declared[n].kind == InputKind::byte_matrix;
+        const bool bytes = kTermMatrices[n].input.kind == InputKind::byte_matrix;
         const auto element = [=](const Expr &row, const Expr &key) {
             const Expr stored = (*matrix)(key, row_of(row));
             return bytes ? stored : from_storage(stored, types);
         };
-        arguments.matrices[matrices.declared[n].name] = {element, matrix->dim(1).stride()};
+        arguments.matrices[kTermMatrices[n].input.name] = {element, matrix->dim(1).stride()};
     }
     return arguments;
 }

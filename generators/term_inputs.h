@@ -12,42 +12,29 @@
 
 namespace flashwright {
 
-// The inputs of `kinds` of all terms, in the order of the list: a member of a generator, at the place of its other
-// inputs. Every kernel has all of them, whatever its terms, so that all kernels have one signature.
-template <typename Input, InputKind... kinds>
+// The inputs of all terms, in the order of the list: a member of a generator, at the place of its other inputs. Every
+// kernel has all of them, whatever its terms, so that all kernels have one signature.
+template <typename Input, std::size_t count>
 class TermInputs {
-    static constexpr bool is_ours(const TermInput &input) {
-        return input.name != nullptr && ((input.kind == kinds) || ...);
-    }
-
-    static constexpr std::size_t count() {
-        std::size_t number = 0;
-        for (const TermDefinition &term : kTermDefinitions)
-            for (const TermInput &input : term.inputs) number += is_ours(input) ? 1 : 0;
-        return number;
-    }
-
-    static constexpr TermInput nth(std::size_t n) {
-        for (const TermDefinition &term : kTermDefinitions)
-            for (const TermInput &input : term.inputs)
-                if (is_ours(input) && n-- == 0) return input;
-        return {};
-    }
-
     template <std::size_t... n>
-    explicit TermInputs(std::index_sequence<n...>) : declared{{nth(n)...}}, inputs{{Input(nth(n).name)...}} {}
+    TermInputs(const std::array<ListedInput, count> &list, std::index_sequence<n...>)
+        : inputs{{Input(list[n].input.name)...}} {}
 
  public:
-    TermInputs() : TermInputs(std::make_index_sequence<count()>()) {}
+    explicit TermInputs(const std::array<ListedInput, count> &list)
+        : TermInputs(list, std::make_index_sequence<count>()) {}
 
-    std::array<TermInput, count()> declared;
-    std::array<Input, count()> inputs;
+    std::array<Input, count> inputs;
 };
 
-// One head's numbers and matrices. Matrices are [key, row].
-using TermNumbers = TermInputs<Halide::GeneratorInput<double>, InputKind::scalar, InputKind::per_head>;
-using TermMatrices =
-    TermInputs<Halide::GeneratorInput<Halide::Buffer<void, 2>>, InputKind::matrix, InputKind::byte_matrix>;
+// One head's numbers.
+struct TermNumbers : TermInputs<Halide::GeneratorInput<double>, kTermNumbers.size()> {
+    TermNumbers() : TermInputs(kTermNumbers) {}
+};
+// One head's matrices, [key, row].
+struct TermMatrices : TermInputs<Halide::GeneratorInput<Halide::Buffer<void, 2>>, kTermMatrices.size()> {
+    TermMatrices() : TermInputs(kTermMatrices) {}
+};
 
 void set_types(TermMatrices &matrices, const NumberTypes &types);
 

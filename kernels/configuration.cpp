@@ -28,6 +28,7 @@ const Dtype *read_dtype(const JsonNode &node) {
 }
 
 unsigned read_terms(const JsonNode &node) {
+    if (node.json().is_string()) node.expect("an array of score terms, or \"all\"");
     unsigned terms = 0;
     for (const JsonNode &element : node.elements()) {
         const auto *term =

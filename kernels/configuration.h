@@ -51,7 +51,7 @@ struct KernelEntry {
 
 struct Configuration {
     std::string file;
-    nlohmann::ordered_json json;  // all of it, in the newest version
+    nlohmann::ordered_json json;  // all of it, in the newest version, with all terms spelled out
     std::vector<KernelEntry> entries;
     // What it was tuned with and on; empty in files that do not say.
     std::string generator_hash, machine_family, exact_machine;
@@ -65,7 +65,8 @@ Configuration parse_configuration(const std::string &name, const std::string &te
 // The entry of a file in the newest version.
 KernelEntry read_kernel_entry(const JsonNode &entry);
 
-// Turns an older version, as far as it makes sense, into the newest one. What does not is left to the reader.
+// Turns an older version, as far as it makes sense, into the newest one, and spells out "terms": "all". What makes no
+// sense is left to the reader.
 void upgrade_configuration(nlohmann::ordered_json &file);
 
 // The names of score terms, in their order, with `separator` between them.

@@ -77,15 +77,26 @@ void upgrade_entry(ordered_json &entry) {
     for (ordered_json &row : *table) rename(row, "variant");
 }
 
+// "all" stands for every score term.
+void spell_out_terms(ordered_json &entry) {
+    if (text_of(entry, "terms") != "all") return;
+    entry["terms"] = ordered_json::array();
+    for (const ScoreTermRow &row : kScoreTerms) entry["terms"].push_back(row.name);
+}
+
 }  // namespace
 
 void upgrade_configuration(ordered_json &file) {
-    if (!file.is_object() || file.value("schema_version", 0) >= kConfigurationVersion) return;
+    if (!file.is_object()) return;
+    const bool older = file.value("schema_version", 0) < kConfigurationVersion;
     const auto kernels = file.find("kernels");
     if (kernels != file.end() && kernels->is_array()) {
-        for (ordered_json &entry : *kernels) upgrade_entry(entry);
+        for (ordered_json &entry : *kernels) {
+            spell_out_terms(entry);
+            if (older) upgrade_entry(entry);
+        }
     }
-    file["schema_version"] = kConfigurationVersion;
+    if (older) file["schema_version"] = kConfigurationVersion;
 }
 
 }  // namespace flashwright

@@ -212,7 +212,7 @@ class BackwardGpuGenerator : public Generator<BackwardGpuGenerator> {
         const Var i("row");
         TermArguments arguments;
         arguments.code_path = "block";
-        arguments.numbers = {{"softcap", softcap}, {"alibi_slope", alibi_slope(row_of(i))}};
+        arguments.numbers = {{"softcap", softcap}, {"alibi_slopes", alibi_slope(row_of(i))}};
         arguments.diagonal_offset = diagonal_key(row_of(i)) - row_of(i);
         TermArguments::Matrix &bias_matrix = arguments.matrices["bias"], &mask_matrix = arguments.matrices["mask"];
         bias_matrix.element = [this](const Expr &query, const Expr &key) {

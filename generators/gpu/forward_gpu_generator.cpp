@@ -183,7 +183,7 @@ class ForwardGpuGenerator : public Generator<ForwardGpuGenerator> {
         };
         const auto mask_at = [this](const Expr &i, const Expr &j) { return mask(j, first_row + i, head, batch); };
         return named_terms(terms,
-                           {{{"softcap", softcap}, {"alibi_slope", alibi_slopes(head)}},
+                           {{{"softcap", softcap}, {"alibi_slopes", alibi_slopes(head)}},
                             {{"bias", {bias_at, bias.dim(1).stride()}}, {"mask", {mask_at, mask.dim(1).stride()}}},
                             first_row + diagonal_offset(batch),
                             outer,

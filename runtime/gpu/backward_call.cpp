@@ -128,7 +128,7 @@ void GpuBackwardCall::describe_rows(std::int64_t b, std::int64_t h) {
         set_unmasked(exists ? keys_of(range, i) : kNone, columns);
         columns[kLse] = nothing ? -lse : lse;
         columns[kDelta] = nothing ? 0.0F : delta(b, h, i);
-        t_.slope.data<float>()[row] = p_.alibi_slopes.given ? element<float>(p_.alibi_slopes, 0, h, 0, 0) : 0.0F;
+        t_.slope.data<float>()[row] = p_.alibi_slopes().given ? element<float>(p_.alibi_slopes(), 0, h, 0, 0) : 0.0F;
         t_.diagonal_key.data<std::int32_t>()[row] = narrow(first_key + i + cut_offset(p_.diagonal_of(b)));
         t_.bias_offset.data<std::int32_t>()[row] = offset(t_.bias, exists ? i : 0);
         t_.mask_offset.data<std::int32_t>()[row] = offset(t_.mask, exists ? i : 0);

@@ -63,7 +63,7 @@ int GpuBackwardTensors::launch() {
             pass.run(context_, query_rows.input(), key_rows.input(), slope.input(), diagonal_key.input(), bias.input(),
                      mask.input(), bias_offset.input(), mask_offset.input(), passes[n].plan.input(),
                      static_cast<std::int32_t>(heads), static_cast<std::int32_t>(head_rows),
-                     static_cast<float>(p_.softmax_scale), static_cast<float>(p_.softcap), passes[n].result.output());
+                     static_cast<float>(p_.softmax_scale), static_cast<float>(p_.softcap()), passes[n].result.output());
         if (result != 0) return result;
     }
     return 0;

@@ -97,14 +97,14 @@ flashwright_status check_pairs(const ForwardProblem &p, std::int64_t keys, std::
 
 flashwright_status describe_pairs(const ForwardProblem &p, std::int64_t keys, std::int64_t rows, DeviceTensor *bias,
                                   DeviceTensor *mask) {
-    const flashwright_status status = describe_repeated(p, p.bias, storage_type(p.dtype), keys, rows, bias);
-    return failed(status) ? status : describe_repeated(p, p.mask, halide_type_of<std::uint8_t>(), keys, rows, mask);
+    const flashwright_status status = describe_repeated(p, p.bias(), storage_type(p.dtype), keys, rows, bias);
+    return failed(status) ? status : describe_repeated(p, p.mask(), halide_type_of<std::uint8_t>(), keys, rows, mask);
 }
 
 flashwright_status allocate_absent(const ForwardProblem &p, std::int64_t keys, DeviceTensor *bias, DeviceTensor *mask) {
     flashwright_status status = ok_status();
-    if (!p.bias.given) status = bias->allocate();
-    if (!failed(status) && !p.mask.given) {
+    if (!p.bias().given) status = bias->allocate();
+    if (!failed(status) && !p.mask().given) {
         status = mask->allocate();
         if (!failed(status)) std::fill_n(mask->data<std::uint8_t>(), keys, std::uint8_t{1});
     }
@@ -112,13 +112,13 @@ flashwright_status allocate_absent(const ForwardProblem &p, std::int64_t keys, D
 }
 
 void pack_pairs(const ForwardProblem &p, const DeviceTensor &bias, const DeviceTensor &mask) {
-    if (p.bias.given) pack_elements(p, p.bias, bias);
-    if (p.mask.given) pack<std::uint8_t>(p, p.mask, mask);
+    if (p.bias().given) pack_elements(p, p.bias(), bias);
+    if (p.mask().given) pack<std::uint8_t>(p, p.mask(), mask);
 }
 
 void pack_slopes(const ForwardProblem &p, const DeviceTensor &slopes) {
-    for (std::int64_t h = 0; p.alibi_slopes.given && h < p.heads; ++h) {
-        slopes.data<float>()[h] = element<float>(p.alibi_slopes, 0, h, 0, 0);
+    for (std::int64_t h = 0; p.alibi_slopes().given && h < p.heads; ++h) {
+        slopes.data<float>()[h] = element<float>(p.alibi_slopes(), 0, h, 0, 0);
     }
 }
 

@@ -43,7 +43,7 @@ flashwright_status GpuForwardTensors::prepare() {
 int GpuForwardTensors::launch() {
     return kernel_.forward(context_, q.input(), k.input(), v.input(), bias.input(), mask.input(), slopes.input(),
                            lo_offset.input(), hi_offset.input(), diagonal.input(), key_count.input(), plan.input(),
-                           static_cast<float>(p_.softmax_scale), static_cast<float>(p_.softcap), result.output());
+                           static_cast<float>(p_.softmax_scale), static_cast<float>(p_.softcap()), result.output());
 }
 
 flashwright_status GpuForwardTensors::describe() {

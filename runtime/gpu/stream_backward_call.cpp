@@ -50,7 +50,7 @@ StreamBackwardCall::StreamBackwardCall(const BackwardProblem &problem, const Gpu
 flashwright_status StreamBackwardCall::prepare() {
     flashwright_status status = ok_status();
     for (const StridedTensor *view : {&p_.q, &p_.k, &p_.v, &p_.out, &p_.lse, &problem_.dout, &problem_.dq, &problem_.dk,
-                                      &problem_.dv, &problem_.dbias, &p_.bias, &p_.mask}) {
+                                      &problem_.dv, &problem_.dbias, &p_.bias(), &p_.mask()}) {
         if (!failed(status)) status = check_device_strides(*view);
     }
     if (!failed(status)) status = t_.prepare();
@@ -126,8 +126,8 @@ int StreamBackwardCall::copy_inputs() {
                   {problem_.dout, channels(rows, head_dim, head_dim), &row_count_},
                   {p_.k, channels(keys, 0, head_dim), &key_count_},
                   {p_.v, channels(keys, head_dim, head_dim), &key_count_},
-                  {p_.bias, t_.bias.on_device(), &row_count_},
-                  {p_.mask, t_.mask.on_device(), &row_count_}};
+                  {p_.bias(), t_.bias.on_device(), &row_count_},
+                  {p_.mask(), t_.mask.on_device(), &row_count_}};
     for (const auto &[from, to, count] : copies) {
         if (!from.given) continue;
         if (const int result = memory_.copy(from, to, count); result != halide_error_code_success) return result;

@@ -8,7 +8,7 @@ namespace flashwright {
 
 flashwright_status StreamForwardCall::prepare() {
     flashwright_status status = ok_status();
-    for (const StridedTensor *view : {&p_.q, &p_.k, &p_.v, &p_.out, &p_.lse, &p_.bias, &p_.mask}) {
+    for (const StridedTensor *view : {&p_.q, &p_.k, &p_.v, &p_.out, &p_.lse, &p_.bias(), &p_.mask()}) {
         if (!failed(status)) status = check_device_strides(*view);
     }
     if (!failed(status)) status = tensors_.prepare();
@@ -69,7 +69,7 @@ int StreamForwardCall::copy_inputs() {
         if (result != halide_error_code_success || is_there) continue;
         result = memory_.copy(*view, to, tensor == &t.q ? &row_count_ : &t.key_count);
     }
-    for (const auto &[view, tensor] : {std::pair{&p_.bias, &t.bias}, {&p_.mask, &t.mask}}) {
+    for (const auto &[view, tensor] : {std::pair{&p_.bias(), &t.bias}, {&p_.mask(), &t.mask}}) {
         if (result != halide_error_code_success || !view->given) continue;
         result = memory_.copy(*view, tensor->on_device(), &row_count_);
     }

@@ -24,8 +24,12 @@ flashwright_status check_all_spans(const BackwardProblem &problem, const Backwar
                            " (queries or keys of a block) to be less than 2^31, got %" PRId64 " channels",
                            std::max(sizes.block_q, sizes.block_k), channels);
     }
-    for (const StridedTensor *view : {&p.q, &problem.dout, &problem.dq, &p.bias, &p.mask}) {
+    for (const StridedTensor *view : {&p.q, &problem.dout, &problem.dq}) {
         const flashwright_status status = check_int32_span(*view, rows);
+        if (failed(status)) return status;
+    }
+    for (const StridedTensor &matrix : p.terms.matrices) {
+        const flashwright_status status = check_int32_span(matrix, rows);
         if (failed(status)) return status;
     }
     return ok_status();

@@ -35,9 +35,11 @@ BackwardChunk<T>::BackwardChunk(const BackwardProblem &problem, const Kernel &ke
     take(q_, sizes.block_q, sizes.head_dim);
     take(dq_, sizes.block_q, sizes.head_dim);
     take(dout_, sizes.block_q, sizes.head_dim_v);
-    take(bias_, sizes.block_q, sizes.block_k);
     take(dbias_, sizes.block_q, sizes.block_k);
-    take(mask_, sizes.block_q, sizes.block_k);
+    for (std::size_t n = 0; n < term_matrices_.size(); ++n) {
+        const bool bytes = kTermMatrices[n].input.kind == InputKind::byte_matrix;
+        take(term_matrices_[n], sizes.block_q, sizes.block_k * static_cast<std::int64_t>(bytes ? 1 : sizeof(T)));
+    }
 }
 
 template <typename T>
@@ -148,7 +150,8 @@ void BackwardChunk<T>::run_tile(KeyHead &head, std::int64_t query_head, const Ba
     const std::int64_t first_key = tile.key_begin - key_begin_;
     const flashwright_dtype dtype = forward_.dtype, sum_dtype = accumulation_dtype(dtype);
 
-    TileBuffer q, dout, k, kt, vt, lse, delta, bias, mask, dq, dk, dv, dbias;
+    TileBuffer q, dout, k, kt, vt, lse, delta, dq, dk, dv, dbias;
+    TermMatrixBuffers term_matrices;
     set_queries(&q, forward_.q, head.batch, query_head, tile, sizes_.head_dim, q_);
     set_queries(&dout, problem_.dout, head.batch, query_head, tile, sizes_.head_dim_v, dout_);
     k.set_memory(k_ + first_key * sizes_.head_dim, dtype, sizes_.head_dim, keys, sizes_.head_dim);
@@ -156,8 +159,9 @@ void BackwardChunk<T>::run_tile(KeyHead &head, std::int64_t query_head, const Ba
     vt.set_memory(vt_ + first_key, dtype, keys, sizes_.head_dim_v, sizes_.block_k);
     lse.set_vector(state_.lse<Sum>(head.batch, query_head) + tile.row_begin, sum_dtype, rows);
     delta.set_vector(state_.delta<Sum>(head.batch, query_head) + tile.row_begin, sum_dtype, rows);
-    set_pairs(&bias, forward_.bias, head.batch, query_head, tile, T{0}, bias_);
-    set_pairs(&mask, forward_.mask, head.batch, query_head, tile, std::uint8_t{1}, mask_);
+    for (std::size_t n = 0; n < term_matrices.size(); ++n) {
+        set_term_matrix(&term_matrices[n], n, head.batch, query_head, tile);
+    }
     dk.set_memory(dk_ + first_key * sizes_.head_dim, sum_dtype, sizes_.head_dim, keys, sizes_.head_dim);
     dv.set_memory(dv_ + first_key * sizes_.head_dim_v, sum_dtype, sizes_.head_dim_v, keys, sizes_.head_dim_v);
     const bool with_dbias = problem_.dbias.given;
@@ -175,12 +179,16 @@ void BackwardChunk<T>::run_tile(KeyHead &head, std::int64_t query_head, const Ba
     const bool unmasked = !tile.masked && (finite || (row_count == rows && key_count == keys));
     const auto narrow = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
     // Kernels have no assertions and their memory is reserved, so they cannot fail.
-    kernel_.backward(&scratch_, q.get(), dout.get(), k.get(), kt.get(), vt.get(), lse.get(), delta.get(), bias.get(),
-                     mask.get(), forward_.softmax_scale, forward_.softcap, alibi_slope(query_head),
-                     tile.diagonal_offset, tile.lo_offset, tile.hi_offset, narrow(row_count), narrow(key_count),
-                     narrow(row_tiles), narrow(key_tiles), narrow(sizes_.head_dim / sizes_.width),
-                     narrow(sizes_.head_dim_v / sizes_.width), unmasked ? 1 : 0, !unmasked && finite ? 1 : 0,
-                     !unmasked && !finite ? 1 : 0, dq.get(), dk.get(), dv.get(), dbias.get());
+    call_with_terms(
+        [&](auto... terms) {
+            kernel_.backward(&scratch_, q.get(), dout.get(), k.get(), kt.get(), vt.get(), lse.get(), delta.get(),
+                             terms..., tile.diagonal_offset, tile.lo_offset, tile.hi_offset, narrow(row_count),
+                             narrow(key_count), narrow(row_tiles), narrow(key_tiles),
+                             narrow(sizes_.head_dim / sizes_.width), narrow(sizes_.head_dim_v / sizes_.width),
+                             unmasked ? 1 : 0, !unmasked && finite ? 1 : 0, !unmasked && !finite ? 1 : 0, dq.get(),
+                             dk.get(), dv.get(), dbias.get());
+        },
+        term_matrices, forward_.softmax_scale, forward_.terms.numbers_of(query_head));
     if (!dq_in_place) {
         add(dq_, sizes_.head_dim, row_count, HeadMatrix<T>(problem_.dq, head.batch, query_head), tile.row_begin);
     }
@@ -208,7 +216,20 @@ void BackwardChunk<T>::set_queries(TileBuffer *buffer, const StridedTensor &view
     buffer->set_memory(copy, view.dtype, padded_channels, padded_rows, padded_channels);
 }
 
-// Bias or mask of the tile; `neutral` if the call has none.
+// The nth matrix of score terms, for a tile.
+template <typename T>
+void BackwardChunk<T>::set_term_matrix(TileBuffer *buffer, std::size_t n, std::int64_t batch, std::int64_t head,
+                                       const BackwardTile &tile) const {
+    const StridedTensor &matrix = forward_.terms.matrices[n];
+    if (kTermMatrices[n].input.kind == InputKind::byte_matrix) {
+        set_pairs(buffer, matrix, batch, head, tile, std::uint8_t{1},
+                  reinterpret_cast<std::uint8_t *>(term_matrices_[n]));
+    } else {
+        set_pairs(buffer, matrix, batch, head, tile, T{0}, reinterpret_cast<T *>(term_matrices_[n]));
+    }
+}
+
+// A matrix of a tile; `neutral` if the call has none.
 template <typename T>
 template <typename E>
 void BackwardChunk<T>::set_pairs(TileBuffer *buffer, const StridedTensor &view, std::int64_t batch, std::int64_t head,
@@ -272,12 +293,6 @@ void BackwardChunk<T>::add_dbias(std::int64_t batch, std::int64_t head, const Ba
         for (std::int64_t j = 0; j < keys; ++j)
             row[j * stride] = static_cast<T>(row[j * stride] + dbias_[i * sizes_.block_k + j]);
     }
-}
-
-template <typename T>
-double BackwardChunk<T>::alibi_slope(std::int64_t head) const {
-    if (!forward_.alibi_slopes.given) return 0.0;
-    return static_cast<double>(*reinterpret_cast<const Sum *>(forward_.alibi_slopes.at(0, head, 0)));
 }
 
 template class BackwardChunk<float>;

@@ -1,6 +1,7 @@
 // The gradients of one chunk of keys, for all heads of a chain.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "backward_block.h"
@@ -9,6 +10,7 @@
 #include "kernel_abi.h"
 #include "kernels/dtype_dispatch.h"
 #include "scratch.h"
+#include "term_call.h"
 #include "tile_buffer.h"
 
 namespace flashwright {
@@ -45,10 +47,11 @@ class BackwardChunk {
     bool usable_in_place(const StridedTensor &view, std::int64_t padded_channels, const BackwardTile &tile) const;
     void set_queries(TileBuffer *buffer, const StridedTensor &view, std::int64_t batch, std::int64_t head,
                      const BackwardTile &tile, std::int64_t padded_channels, T *copy) const;
+    void set_term_matrix(TileBuffer *buffer, std::size_t n, std::int64_t batch, std::int64_t head,
+                         const BackwardTile &tile) const;
     template <typename E>
     void set_pairs(TileBuffer *buffer, const StridedTensor &view, std::int64_t batch, std::int64_t head,
                    const BackwardTile &tile, E neutral, E *copy) const;
-    double alibi_slope(std::int64_t head) const;
 
     const BackwardProblem &problem_;
     const ForwardProblem &forward_;
@@ -57,11 +60,11 @@ class BackwardChunk {
     const BackwardState &state_;
     const std::int64_t chain_, chunk_, key_begin_, key_capacity_end_;
     Scratch &scratch_;
-    T *k_, *kt_, *vt_;      // of the chunk
-    Sum *dk_, *dv_;         // of the chunk
-    T *q_, *dout_, *bias_;  // of a tile
-    Sum *dq_, *dbias_;      // of a tile
-    std::uint8_t *mask_;
+    T *k_, *kt_, *vt_;                                        // of the chunk
+    Sum *dk_, *dv_;                                           // of the chunk
+    T *q_, *dout_;                                            // of a tile
+    Sum *dq_, *dbias_;                                        // of a tile
+    std::array<char *, kTermMatrices.size()> term_matrices_;  // copies, of a tile
 };
 
 extern template class BackwardChunk<float>;

@@ -62,14 +62,18 @@ BackwardSizes::BackwardSizes(const BackwardProblem &problem, const Kernel &kerne
 std::uint64_t BackwardSizes::worker_bytes() const {
     constexpr std::int64_t kFixed = 0x10000;
     // All elements are counted with the size of sums, which is at least that of the tensors. K, its transpose, dK; V
-    // transposed, dV; padded Q, dQ; padded dO; and of each pair: P, dS (both perhaps twice), masks, bias, mask,
-    // dbias.
+    // transposed, dV; padded Q, dQ; padded dO; and of each pair: P, dS (both perhaps twice), masks, dbias, and the
+    // matrices of the score terms.
+    std::int64_t of_a_pair = 5 * element + 1;
+    for (const ListedInput &matrix : kTermMatrices) {
+        of_a_pair += matrix.input.kind == InputKind::byte_matrix ? 1 : element;
+    }
     return Bytes()
         .add(block_k, 3 * element, head_dim)
         .add(block_k, 2 * element, head_dim_v)
         .add(block_q, 2 * element, head_dim)
         .add(block_q, element, head_dim_v)
-        .add(block_q, block_k, 6 * element + 2)
+        .add(block_q, block_k, of_a_pair)
         .add(kFixed, 1)
         .total();
 }

@@ -12,6 +12,7 @@
 #include "pack_gqa.h"
 #include "scratch.h"
 #include "status.h"
+#include "term_call.h"
 #include "tile_buffer.h"
 #include "tile_plan.h"
 #include "validate.h"
@@ -19,9 +20,9 @@
 namespace flashwright {
 namespace {
 
-// Kernels with the term bias or mask read these where the call has none. Zero bytes are 0.0 in every element type.
-constexpr double kZeroBias = 0.0;
-constexpr std::uint8_t kUnmasked = 1;
+// Kernels read these for a term's matrix that the call does not have. Zero bytes are 0.0 in every element type.
+constexpr double kZero = 0.0;
+constexpr std::uint8_t kOneByte = 1;
 
 KernelRequest kernel_request(const ForwardProblem &problem, const flashwright_execution &execution) {
     KernelRequest request = attention_request(Op::forward, problem);
@@ -37,8 +38,12 @@ flashwright_status check_all_spans(const ForwardProblem &problem, std::int64_t t
         const flashwright_status status = check_int32_span(*view, problem.seqlen_k);
         if (failed(status)) return status;
     }
-    for (const StridedTensor *view : {&problem.q, &problem.out, &problem.bias, &problem.mask}) {
+    for (const StridedTensor *view : {&problem.q, &problem.out}) {
         const flashwright_status status = check_int32_span(*view, tile_rows);
+        if (failed(status)) return status;
+    }
+    for (const StridedTensor &matrix : problem.terms.matrices) {
+        const flashwright_status status = check_int32_span(matrix, tile_rows);
         if (failed(status)) return status;
     }
     return ok_status();
@@ -68,24 +73,24 @@ class ForwardCall {
           tail_(tail_kernel, problem, key_block),
           lse_dtype_(accumulation_dtype(problem.dtype)),
           test_every_key_(key_block > 0),
-          masks_from_memory_((attention_request(Op::forward, problem).terms & kTestEveryKey) != 0) {}
+          masks_from_memory_((problem.terms.terms() & kTestEveryKey) != 0) {}
 
     std::uint64_t scratch() const { return std::max(main_.scratch, tail_.scratch); }
 
     // Computes one task. Between its tiles only the pointers of the tensors with rows change.
     void operator()(const RowTask &task, Scratch &scratch) const {
         const std::int64_t kv_head = task.head / (problem_.heads / problem_.heads_kv);
-        TileBuffer q, k, v, bias, mask, out, lse;
+        TileBuffer q, k, v, out, lse;
+        TermMatrixBuffers matrices;
         q.set_matrix(problem_.q, task.batch, task.head);
         k.set_matrix(problem_.k, task.batch, kv_head);
         v.set_matrix(problem_.v, task.batch, kv_head);
         out.set_matrix(problem_.out, task.batch, task.head);
-        set_broadcast(&bias, problem_.bias, task, &kZeroBias, problem_.dtype);
-        set_broadcast(&mask, problem_.mask, task, &kUnmasked, FLASHWRIGHT_BOOL);
+        for (std::size_t n = 0; n < matrices.size(); ++n) set_matrix(&matrices[n], n, task);
         const bool direct_lse = problem_.lse.given && (problem_.lse.strides[kRow] == 1 || problem_.seqlen_q == 1);
         if (direct_lse) lse.set_rows(problem_.lse, task.batch, task.head);
         const KeyVisibility keys = visibility(task.batch);
-        const double slope = alibi_slope(task.head);
+        const auto numbers = problem_.terms.numbers_of(task.head);
         const int nansafe = needs_nansafe(task, kv_head, keys.key_count) ? 1 : 0;
 
         const std::int64_t block_q = main_.kernel.tiles.block_q;
@@ -96,15 +101,20 @@ class ForwardCall {
             scratch.reset();
             char *lse_row = direct_lse ? nullptr : allocate_lse_row(scratch);
             if (!direct_lse) lse.set_row_memory(lse_row, lse_dtype_);
-            for (TileBuffer *buffer : {&q, &bias, &mask, &out, &lse}) buffer->move_to(row, rows);
+            for (TileBuffer *buffer : {&q, &out, &lse}) buffer->move_to(row, rows);
+            for (TileBuffer &matrix : matrices) matrix.move_to(row, rows);
             for (const TileBuffer *buffer : {&q, &out}) buffer->prefetch();
             const TilePlan plan = plan_tile(keys, row, rows, tile.blocks);
             // Kernels have no assertions and their memory is reserved, so they cannot fail.
-            tile.kernel.forward(&scratch, q.get(), k.get(), v.get(), bias.get(), mask.get(), problem_.softmax_scale,
-                                problem_.softcap, slope, plan.diagonal_offset, plan.lo_offset, plan.hi_offset,
-                                static_cast<std::int32_t>(keys.key_count), nansafe, plan.full.begin, plan.full.length,
-                                plan.full.count, plan.left.begin, plan.left.length, plan.left.count, plan.right.begin,
-                                plan.right.length, plan.right.count, out.get(), lse.get());
+            call_with_terms(
+                [&](auto... terms) {
+                    tile.kernel.forward(&scratch, q.get(), k.get(), v.get(), terms..., plan.diagonal_offset,
+                                        plan.lo_offset, plan.hi_offset, static_cast<std::int32_t>(keys.key_count),
+                                        nansafe, plan.full.begin, plan.full.length, plan.full.count, plan.left.begin,
+                                        plan.left.length, plan.left.count, plan.right.begin, plan.right.length,
+                                        plan.right.count, out.get(), lse.get());
+                },
+                matrices, problem_.softmax_scale, numbers);
             if (problem_.lse.given && !direct_lse) spread_lse(lse_row, task, row, rows);
         }
     }
@@ -123,12 +133,15 @@ class ForwardCall {
         }
     }
 
-    void set_broadcast(TileBuffer *buffer, const StridedTensor &view, const RowTask &task, const void *constant,
-                       flashwright_dtype dtype) const {
-        if (view.given) {
-            buffer->set_matrix(view, task.batch, task.head);
+    // The nth matrix of score terms.
+    void set_matrix(TileBuffer *buffer, std::size_t n, const RowTask &task) const {
+        const StridedTensor &matrix = problem_.terms.matrices[n];
+        if (matrix.given) {
+            buffer->set_matrix(matrix, task.batch, task.head);
+        } else if (kTermMatrices[n].input.kind == InputKind::byte_matrix) {
+            buffer->set_constant(&kOneByte, FLASHWRIGHT_BOOL, problem_.seqlen_k);
         } else {
-            buffer->set_constant(constant, dtype, problem_.seqlen_k);
+            buffer->set_constant(&kZero, problem_.dtype, problem_.seqlen_k);
         }
     }
 
@@ -148,7 +161,7 @@ class ForwardCall {
         return keys;
     }
 
-    // Whether bias or mask may mask a key whose values are not finite. Looking at V costs as much as computing a few
+    // Whether a score term may mask a key whose values are not finite. Looking at V costs as much as computing a few
     // rows. All tasks of a head get the same answer, because the two code paths may round differently.
     bool needs_nansafe(const RowTask &task, std::int64_t kv_head, std::int64_t key_count) const {
         if (!masks_from_memory_) return false;
@@ -158,19 +171,11 @@ class ForwardCall {
         });
     }
 
-    double alibi_slope(std::int64_t head) const {
-        if (!problem_.alibi_slopes.given) return 0.0;
-        return dispatch_cpu_dtype(problem_.alibi_slopes.dtype, [&](auto slope) {
-            std::memcpy(&slope, problem_.alibi_slopes.at(0, head, 0), sizeof slope);
-            return static_cast<double>(slope);
-        });
-    }
-
     const ForwardProblem &problem_;
     TileKernel main_, tail_;
     flashwright_dtype lse_dtype_;
     bool test_every_key_;     // key_block is forced: only masked blocks can have exactly that length
-    bool masks_from_memory_;  // the call has a bias or a mask
+    bool masks_from_memory_;  // the call has a term that masks by what is in memory
 };
 
 // `main_kernel` computes whole tiles of rows, `tail_kernel` the rows after them.

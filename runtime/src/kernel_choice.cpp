@@ -251,7 +251,7 @@ bool operator==(const KernelRequest &a, const KernelRequest &b) {
 }
 
 const char *why_unsupported(const Kernel &kernel, const KernelRequest &request) {
-    if ((request.terms & ~kernel.terms) != 0) return "it lacks a score term (softcap, alibi, bias or mask) of the call";
+    if ((request.terms & ~kernel.terms) != 0) return "it lacks a score term of the call";
     if (kernel.is_generic() || request.op != Op::forward) return nullptr;
     if (request.generic_only) return "key_block is given";
     if (request.seqlen_k < kernel.tiles.tile_k) return "seqlen_k is less than its tile_k";
@@ -298,9 +298,7 @@ KernelRequest attention_request(Op op, const ForwardProblem &problem) {
     KernelRequest request;
     request.op = op;
     request.dtype = problem.dtype;
-    request.terms = (problem.softcap != 0.0 ? unsigned{kSoftcap} : 0U) |
-                    (problem.alibi_slopes.given ? unsigned{kAlibi} : 0U) | (problem.bias.given ? unsigned{kBias} : 0U) |
-                    (problem.mask.given ? unsigned{kMask} : 0U);
+    request.terms = problem.terms.terms();
     request.seqlen_q = problem.seqlen_q;
     request.seqlen_k = problem.seqlen_k;
     request.head_dim = problem.head_dim;

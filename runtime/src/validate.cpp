@@ -106,8 +106,9 @@ struct Output {
     }
 };
 
+// `terms` has further inputs.
 flashwright_status check_overlap(std::initializer_list<Output> outputs,
-                                 std::initializer_list<const StridedTensor *> inputs) {
+                                 std::initializer_list<const StridedTensor *> inputs, const TermOperands &terms = {}) {
     for (const Output *output = outputs.begin(); output != outputs.end(); ++output) {
         const StridedTensor &view = output->view;
         if (!view.given) continue;
@@ -117,9 +118,12 @@ flashwright_status check_overlap(std::initializer_list<Output> outputs,
                                view.name);
         }
         const StridedTensor *other = nullptr;
-        for (const StridedTensor *input : inputs) {
-            if (input->given && !output->may_be(*input) && !disjoint(view, *input)) other = input;
-        }
+        const auto compare = [&](const StridedTensor &input) {
+            if (input.given && !output->may_be(input) && !disjoint(view, input)) other = &input;
+        };
+        for (const StridedTensor *input : inputs) compare(*input);
+        for (const StridedTensor &matrix : terms.matrices) compare(matrix);
+        for (const TermOperands::Number &number : terms.numbers) compare(number.per_head);
         for (const Output *before = outputs.begin(); before != output; ++before) {
             if (before->view.given && !disjoint(view, before->view)) other = &before->view;
         }
@@ -152,14 +156,18 @@ flashwright_status check_scalars(const flashwright_score_options &score, Forward
         return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "softmax_scale: expected a value that is finite in %s, got %g",
                            dtype_name(dtype), scale);
     }
-    const bool softcap_fits = score.softcap >= limits.smallest && score.softcap <= limits.largest;
-    if (score.softcap != 0.0 && !softcap_fits) {
-        return make_status(FLASHWRIGHT_INVALID_ARGUMENT,
-                           "softcap: expected 0 (none) or a positive value that is finite and normal in %s, got %g",
-                           dtype_name(dtype), score.softcap);
-    }
     problem->softmax_scale = scale;
-    problem->softcap = score.softcap;
+    for (std::size_t n = 0; n < kTermNumbers.size(); ++n) {
+        const TermInput &input = kTermNumbers[n].input;
+        if (input.kind != InputKind::scalar) continue;
+        const double value = score.*input.number;
+        if (value != 0.0 && !(value >= limits.smallest && value <= limits.largest)) {
+            return make_status(FLASHWRIGHT_INVALID_ARGUMENT,
+                               "%s: expected 0 (none) or a positive value that is finite and normal in %s, got %g",
+                               input.name, dtype_name(dtype), value);
+        }
+        problem->terms.numbers[n].scalar = value;
+    }
     return ok_status();
 }
 
@@ -205,7 +213,7 @@ flashwright_status check_key_lengths(const ForwardProblem &problem) {
     return ok_status();
 }
 
-// Bias and mask: every axis except the keys may have extent 1, which is broadcast.
+// Matrices of score terms: every axis except the keys may have extent 1, which is broadcast.
 flashwright_status check_broadcast(const StridedTensor &view, const ForwardProblem &problem) {
     const struct {
         Axis axis;
@@ -225,19 +233,22 @@ flashwright_status check_broadcast(const StridedTensor &view, const ForwardProbl
 flashwright_status check_optional_tensors(const flashwright_score_options &score, bool check_memory,
                                           ForwardProblem *problem) {
     flashwright_status status = ok_status();
-    if (score.bias != nullptr) {
-        status = normalise(*score.bias, "bias", kBroadcastForm, problem->dtype, check_memory, &problem->bias);
-        if (!failed(status)) status = check_broadcast(problem->bias, *problem);
+    for (std::size_t n = 0; n < kTermMatrices.size(); ++n) {
+        const TermInput &input = kTermMatrices[n].input;
+        const flashwright_tensor *tensor = score.*input.tensor;
+        if (failed(status) || tensor == nullptr) continue;
+        StridedTensor &matrix = problem->terms.matrices[n];
+        const flashwright_dtype dtype = input.kind == InputKind::byte_matrix ? FLASHWRIGHT_BOOL : problem->dtype;
+        status = normalise(*tensor, input.name, kBroadcastForm, dtype, check_memory, &matrix);
+        if (!failed(status)) status = check_broadcast(matrix, *problem);
     }
-    if (!failed(status) && score.mask != nullptr) {
-        status = normalise(*score.mask, "mask", kBroadcastForm, FLASHWRIGHT_BOOL, check_memory, &problem->mask);
-        if (!failed(status)) status = check_broadcast(problem->mask, *problem);
-    }
-    if (!failed(status) && score.alibi_slopes != nullptr) {
-        StridedTensor &slopes = problem->alibi_slopes;
-        status = normalise(*score.alibi_slopes, "alibi_slopes", kPerHeadForm, accumulation_dtype(problem->dtype),
-                           check_memory, &slopes);
-        if (!failed(status)) status = check_extents({{slopes, kHead, "num_heads", problem->heads, "q"}});
+    for (std::size_t n = 0; n < kTermNumbers.size(); ++n) {
+        const TermInput &input = kTermNumbers[n].input;
+        if (failed(status) || input.kind != InputKind::per_head || score.*input.tensor == nullptr) continue;
+        StridedTensor &per_head = problem->terms.numbers[n].per_head;
+        status = normalise(*(score.*input.tensor), input.name, kPerHeadForm, accumulation_dtype(problem->dtype),
+                           check_memory, &per_head);
+        if (!failed(status)) status = check_extents({{per_head, kHead, "num_heads", problem->heads, "q"}});
     }
     if (!failed(status) && score.key_lengths != nullptr) {
         StridedTensor &lengths = problem->key_lengths;
@@ -247,13 +258,17 @@ flashwright_status check_optional_tensors(const flashwright_score_options &score
     return status;
 }
 
-// Kernels compute the distances of ALiBi with 32 bits.
-flashwright_status check_alibi_distance(const ForwardProblem &problem) {
-    if (!problem.alibi_slopes.given || problem.bottom_right) return ok_status();
+// Kernels compute the distance between a row and a key with 32 bits.
+flashwright_status check_distances(const ForwardProblem &problem) {
+    if (problem.bottom_right) return ok_status();
     if (problem.diagonal >= -kFarOffset && problem.diagonal <= kFarOffset - problem.seqlen_q) return ok_status();
-    return make_status(FLASHWRIGHT_UNSUPPORTED,
-                       "diagonal: expected -2^30 to 2^30 - seqlen_q together with alibi_slopes, got %" PRId64,
-                       problem.diagonal);
+    for (const ScoreTermRow &term : kScoreTerms) {
+        if (!term.uses_position || (problem.terms.terms() & term.bit) == 0) continue;
+        return make_status(FLASHWRIGHT_UNSUPPORTED,
+                           "diagonal: expected -2^30 to 2^30 - seqlen_q together with %s, got %" PRId64,
+                           term.inputs[0].name, problem.diagonal);
+    }
+    return ok_status();
 }
 
 flashwright_status check_forward_shapes(ForwardProblem *problem) {
@@ -321,7 +336,7 @@ flashwright_status check_attention(const flashwright_forward_args &args, bool wi
     if (!failed(status)) status = check_scalars(args.score, problem);
     if (!failed(status)) status = check_position(args.score, problem);
     if (!failed(status)) status = check_optional_tensors(args.score, check_memory, problem);
-    if (!failed(status)) status = check_alibi_distance(*problem);
+    if (!failed(status)) status = check_distances(*problem);
     return status;
 }
 
@@ -336,11 +351,11 @@ flashwright_status check_same_shape(const StridedTensor &view, const StridedTens
 
 flashwright_status check_dbias(const flashwright_backward_args &args, bool check_memory, BackwardProblem *problem) {
     const ForwardProblem &p = problem->forward;
-    if (!p.bias.given)
+    if (!p.bias().given)
         return make_status(FLASHWRIGHT_INVALID_ARGUMENT, "dbias: expected none since no bias is given, got one");
     const flashwright_status status =
         normalise(args.dbias, "dbias", kBroadcastForm, p.dtype, check_memory, &problem->dbias);
-    return failed(status) ? status : check_same_shape(problem->dbias, p.bias, "seqlen_k", true);
+    return failed(status) ? status : check_same_shape(problem->dbias, p.bias(), "seqlen_k", true);
 }
 
 }  // namespace
@@ -357,8 +372,7 @@ flashwright_status validate_forward(const flashwright_forward_args *args, bool c
     if (!failed(status)) status = check_attention(*args, args->softmax_lse.data != nullptr, check_memory, problem);
     if (!failed(status) && check_memory) {
         status = check_overlap({{problem->out}, {problem->lse}},
-                               {&problem->q, &problem->k, &problem->v, &problem->bias, &problem->mask,
-                                &problem->key_lengths, &problem->alibi_slopes});
+                               {&problem->q, &problem->k, &problem->v, &problem->key_lengths}, problem->terms);
     }
     if (!failed(status) && check_memory) status = check_key_lengths(*problem);
     return status;
@@ -384,9 +398,8 @@ flashwright_status validate_backward(const flashwright_backward_args *args, bool
     if (!failed(status)) status = check_same_shape(problem->dv, p.v, "head_dim_v", false);
     if (!failed(status) && args->dbias.data != nullptr) status = check_dbias(*args, check_memory, problem);
     if (failed(status) || !check_memory) return status;
-    status = check_overlap(
-        {{problem->dq}, {problem->dk}, {problem->dv}, {problem->dbias}},
-        {&p.q, &p.k, &p.v, &p.out, &p.lse, &problem->dout, &p.bias, &p.mask, &p.key_lengths, &p.alibi_slopes});
+    status = check_overlap({{problem->dq}, {problem->dk}, {problem->dv}, {problem->dbias}},
+                           {&p.q, &p.k, &p.v, &p.out, &p.lse, &problem->dout, &p.key_lengths}, p.terms);
     return failed(status) ? status : check_key_lengths(p);
 }
 

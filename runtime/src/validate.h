@@ -6,19 +6,28 @@
 #include <cstdint>
 
 #include "tensor_view.h"
+#include "term_operands.h"
 
 namespace flashwright {
 
 struct ForwardProblem {
     flashwright_dtype dtype = FLASHWRIGHT_F32;  // any of kDtypes, also one without CPU kernels
     std::int64_t batch = 0, heads = 0, heads_kv = 0, seqlen_q = 0, seqlen_k = 0, head_dim = 0, head_dim_v = 0;
-    StridedTensor q, k, v, out, lse, bias, mask, key_lengths, alibi_slopes;  // lse and those after it may be absent
-    double softmax_scale = 1.0, softcap = 0.0;
+    StridedTensor q, k, v, out, lse, key_lengths;  // lse and key_lengths may be absent
+    TermOperands terms;
+    double softmax_scale = 1.0;
     bool causal = false;
     bool bottom_right = false;  // the diagonal depends on the batch entry's key length
     std::int64_t diagonal = 0;  // if not bottom_right
     std::int64_t window_left = -1, window_right = -1;
     bool one_position = false;  // all rows of a head have the position of its first (see pack_gqa.h)
+
+    double softcap() const { return terms.numbers[place_of_input(kTermNumbers, "softcap")].scalar; }
+    const StridedTensor &alibi_slopes() const {
+        return terms.numbers[place_of_input(kTermNumbers, "alibi_slopes")].per_head;
+    }
+    const StridedTensor &bias() const { return terms.matrices[place_of_input(kTermMatrices, "bias")]; }
+    const StridedTensor &mask() const { return terms.matrices[place_of_input(kTermMatrices, "mask")]; }
 
     std::int64_t key_count(std::int64_t batch_index) const;
     std::int64_t diagonal_of(std::int64_t batch_index) const {

@@ -4,9 +4,8 @@
 
 #include <HalideRuntime.h>
 
+#include <tuple>
 #include <type_traits>
-
-extern "C" std::remove_pointer_t<flashwright::ForwardKernel> flashwright_candidate;
 
 namespace {
 
@@ -26,13 +25,7 @@ void mean_of_values(halide_buffer_t *v, halide_buffer_t *out, halide_buffer_t *l
     }
 }
 
-}  // namespace
-
-extern "C" int flashwright_candidate(void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *v,
-                                     halide_buffer_t *, halide_buffer_t *, double, double, double, std::int32_t,
-                                     std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t,
-                                     std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t,
-                                     std::int32_t, halide_buffer_t *out, halide_buffer_t *lse) {
+void run(halide_buffer_t *v, halide_buffer_t *out, halide_buffer_t *lse) {
     const int rows = out->dim[1].extent;
     fail();
     switch (FAULT) {
@@ -55,5 +48,25 @@ extern "C" int flashwright_candidate(void *, halide_buffer_t *, halide_buffer_t 
         default:
             break;
     }
-    return 0;
 }
+
+}  // namespace
+
+// Its arguments depend on the list of score terms. The function is a friend, since only a template can name them.
+extern "C" std::remove_pointer_t<flashwright::ForwardKernel> flashwright_candidate;
+
+template <typename Kernel>
+struct Candidate;
+
+template <typename... Arguments>
+struct Candidate<int (*)(Arguments...)> {
+    friend int flashwright_candidate(Arguments... arguments) {
+        constexpr std::size_t kCount = sizeof...(arguments);
+        const std::tuple<Arguments...> all(arguments...);
+        run(std::get<3>(all), std::get<kCount - 2>(all), std::get<kCount - 1>(all));
+        return 0;
+    }
+};
+
+template struct Candidate<flashwright::ForwardKernel>;
+flashwright::ForwardKernel use_of_candidate = flashwright_candidate;  // compiles it
