@@ -178,7 +178,6 @@ ChildOutcome run_in_child(const ChildLimits &limits, const std::function<void(co
 ChildProgram::ChildProgram(const std::vector<std::string> &command, const ChildLimits &limits, const std::string &log)
     : start_(wall_seconds()), time_limit_(limits.silent_seconds), log_(log) {
     std::vector<char *> arguments;
-    arguments.reserve(command.size() + 1);
     for (const std::string &argument : command) arguments.push_back(const_cast<char *>(argument.c_str()));
     arguments.push_back(nullptr);
     const pid_t parent = getpid();
