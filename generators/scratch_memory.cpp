@@ -11,7 +11,7 @@ class AllocateFromScratch : public IRMutator {
     using IRMutator::visit;
 
     // What CodeGen puts on the stack anyway.
-    static constexpr int64_t kLargestOnStack = 16 * 1024;
+    static constexpr int64_t kLargestOnStack = int64_t{16} * 1024;
     // Vector loads may reach past the end of a buffer.
     static constexpr int kSlack = 128;
 
@@ -19,7 +19,7 @@ class AllocateFromScratch : public IRMutator {
         Stmt body = mutate(op->body);
         const bool on_stack = op->memory_type == MemoryType::Stack || op->memory_type == MemoryType::Register ||
                               (op->constant_allocation_size() > 0 &&
-                               op->constant_allocation_size() * op->type.bytes() <= kLargestOnStack);
+                               int64_t{op->constant_allocation_size()} * op->type.bytes() <= kLargestOnStack);
         if (on_stack) {
             return Allocate::make(op->name, op->type, op->memory_type, op->extents, op->condition, body, op->new_expr,
                                   op->free_function, op->padding);

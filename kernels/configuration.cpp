@@ -46,7 +46,7 @@ CpuTiles read_tiles(const JsonNode &node, const CpuSchedule &schedule, int lanes
 }
 
 std::string read_id(const JsonNode &node) {
-    const std::string id = node.text();
+    std::string id = node.text();
     const bool good = !id.empty() && id[0] >= 'a' && id[0] <= 'z' &&
                       id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
     if (!good) node.expect("a lower-case letter, then lower-case letters, digits and _");
@@ -71,9 +71,9 @@ TunedShape read_row(const JsonNode &node, const KernelEntry &entry) {
     const JsonNode shape = node["shape"];
     shape.expect_members({"seqlen_q", "seqlen_k", "head_dim", "causal"});
     const auto extent = [&](const char *name) { return shape[name].whole_number(1, kLargestExtent); };
-    const TunedShape row = {extent("seqlen_q"),      extent("seqlen_k"),     extent("head_dim"),
-                            shape["causal"].truth(), node["variant"].text(), node["ratio"].positive_number(),
-                            node["variant"].place()};
+    TunedShape row = {extent("seqlen_q"),      extent("seqlen_k"),     extent("head_dim"),
+                      shape["causal"].truth(), node["variant"].text(), node["ratio"].positive_number(),
+                      node["variant"].place()};
     const bool twice = std::any_of(entry.table.begin(), entry.table.end(), [&](const TunedShape &other) {
         return other.seqlen_q == row.seqlen_q && other.seqlen_k == row.seqlen_k && other.head_dim == row.head_dim &&
                other.causal == row.causal;

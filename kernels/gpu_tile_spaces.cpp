@@ -42,18 +42,20 @@ std::vector<int> of(const GpuTileContext &) {
 }
 
 std::vector<GpuTileSpace::Parameter> backward_parameters() {
-    return {{"threads", 't', &GpuTiles::threads, false, "threads of a block", of<32, 64, 128>},
-            {"rows", 'r', &GpuTiles::rows, false, "rows of a thread", of<1, 2, 3, 4>},
-            {"block_k", 'k', &GpuTiles::block_k, false, "keys of one block of the online softmax",
-             of<4, 8, 12, 16, 20, 24, 28, 32, 40>},
-            {"tile_d", 'd', &GpuTiles::tile_d, false, "channels that one step of the dot products reads", of<4, 8, 16>},
-            {"tile_v", 'v', &GpuTiles::tile_v, false, "value channels that are summed at once", of<4, 8, 16, 32>}};
+    return {
+        {{"threads", 't', &GpuTiles::threads, false, "threads of a block"}, of<32, 64, 128>},
+        {{"rows", 'r', &GpuTiles::rows, false, "rows of a thread"}, of<1, 2, 3, 4>},
+        {{"block_k", 'k', &GpuTiles::block_k, false, "keys of one block of the online softmax"},
+         of<4, 8, 12, 16, 20, 24, 28, 32, 40>},
+        {{"tile_d", 'd', &GpuTiles::tile_d, false, "channels that one step of the dot products reads"}, of<4, 8, 16>},
+        {{"tile_v", 'v', &GpuTiles::tile_v, false, "value channels that are summed at once"}, of<4, 8, 16, 32>}};
 }
 
 std::vector<GpuTileSpace::Parameter> forward_parameters() {
     std::vector<GpuTileSpace::Parameter> parameters = backward_parameters();
-    parameters.push_back({"threads_per_row", 's', &GpuTiles::threads_per_row, false,
-                          "threads that share the channels of their rows", of<1, 2, 4>});
+    parameters.push_back(
+        {{"threads_per_row", 's', &GpuTiles::threads_per_row, false, "threads that share the channels of their rows"},
+         of<1, 2, 4>});
     return parameters;
 }
 

@@ -1,21 +1,22 @@
 #!/usr/bin/env bash
 # tidy.sh [PATH...]: clang-tidy over the project's C++ sources, or over those whose path begins with a given one (tidy.sh kernels cli/).
-# The compile commands come from the release preset and from the two generator programs, which are CMake projects of their own.
+# The compile commands come from the release preset and from the programs that the build runs, which are CMake projects of their own.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
 scripts/setup.sh --checks
 work=build/tidy
+projects=(generators generators/gpu kernels/plan)
 configure release
-for project in generators generators/gpu; do
+for project in "${projects[@]}"; do
     say "Configuring $project"
-    "$cmake" -S $project -B $work/$project -G Ninja "-DCMAKE_MAKE_PROGRAM=$PWD/$venv/bin/ninja" "-DCMAKE_PREFIX_PATH=$PWD/$venv" \
+    "$cmake" -S "$project" -B "$work/$project" -G Ninja "-DCMAKE_MAKE_PROGRAM=$PWD/$venv/bin/ninja" "-DCMAKE_PREFIX_PATH=$PWD/$venv" \
         -DCMAKE_BUILD_TYPE=None -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
 done
 
 # Merges the compile commands into one file, and lists the sources. Files in build/ are generated.
 mapfile -t sources < <(
-    python3 - $work build/release $work/generators $work/generators/gpu <<'PYTHON'
+    python3 - $work build/release "${projects[@]/#/$work/}" <<'PYTHON'
 import json, os, sys
 work, *folders = sys.argv[1:]
 commands = {}

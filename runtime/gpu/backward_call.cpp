@@ -126,7 +126,7 @@ void GpuBackwardCall::describe_rows(std::int64_t b, std::int64_t h) {
         const bool nothing = lse == -kInfinity;
         float *columns = columns_of(t_.query_rows, row);
         set_unmasked(exists ? keys_of(range, i) : kNone, columns);
-        columns[kLse] = nothing ? kInfinity : lse;
+        columns[kLse] = nothing ? -lse : lse;
         columns[kDelta] = nothing ? 0.0F : delta(b, h, i);
         t_.slope.data<float>()[row] = p_.alibi_slopes().given ? element<float>(p_.alibi_slopes(), 0, h, 0, 0) : 0.0F;
         t_.diagonal_key.data<std::int32_t>()[row] = narrow(first_key + i + cut_offset(p_.diagonal_of(b)));

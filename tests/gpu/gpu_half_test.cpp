@@ -13,12 +13,6 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-flashwright_status run_on_gpu(Problem &problem, const char **kernel = nullptr) {
-    problem.poison_outputs();
-    const flashwright_forward_args args = problem.args();
-    return flashwright_gpu_forward(&args, backend(), kernel);
-}
-
 // Which kernels ran: all of them must have, in the end.
 std::set<std::string> &kernels_that_ran() {
     static std::set<std::string> names;

@@ -3,6 +3,7 @@
 
 #include "flashwright/flashwright_gpu.h"
 #include "runtime/gpu/gpu_kernels.h"
+#include "tests/support/problem.h"
 
 #include <gtest/gtest.h>
 
@@ -43,6 +44,12 @@ void expect_all_ran(const Kernel *kernels, int count, const std::set<std::string
 inline bool refused(const flashwright_status &status) {
     return std::string(backend()) == "vulkan" && status.code == FLASHWRIGHT_UNSUPPORTED &&
            std::strstr(status.message, "expected a call that a kernel of backend vulkan takes") != nullptr;
+}
+
+inline flashwright_status run_on_gpu(Problem &problem, const char **kernel = nullptr) {
+    problem.poison_outputs();
+    const flashwright_forward_args args = problem.args();
+    return flashwright_gpu_forward(&args, backend(), kernel);
 }
 
 class GpuTest : public ::testing::Test {

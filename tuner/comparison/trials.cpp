@@ -37,8 +37,8 @@ Record record(RecordKind kind, std::size_t candidate, int shape = -1, double val
 
 // Moves what is mapped next to another address.
 void shift_address_space(std::mt19937 &random) {
-    mmap(nullptr, (1 + random() % 256) * static_cast<std::size_t>(getpagesize()), PROT_NONE,
-         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    static_cast<void>(mmap(nullptr, (1 + random() % 256) * static_cast<std::size_t>(getpagesize()), PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 }
 
 }  // namespace
