@@ -12,6 +12,7 @@
 #include "validators.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <limits>
 #include <memory>
@@ -126,10 +127,11 @@ void add_run_forward(CLI::App &run) {
     add_tensor_options(*command, *options);
     add_score_options(*command, options->attention);
     add_key_block(*command, add_execution_options(*command, options->attention), *options);
-    command->footer(
-        "Tensors are .npy files of f32 or f64. Rank 4 is [batch, heads, seqlen, head_dim]; rank 3 lacks the batch,\n"
+    command->footer(fmt::format(
+        "Tensors are .npy files of {}. Rank 4 is [batch, heads, seqlen, head_dim]; rank 3 lacks the batch,\n"
         "rank 2 also the heads.\n"
-        "Example:\n  flashwright run forward --q q.npy --k k.npy --v v.npy --out out.npy --lse lse.npy --causal");
+        "Example:\n  flashwright run forward --q q.npy --k k.npy --v v.npy --out out.npy --lse lse.npy --causal",
+        fmt::join(cpu_dtype_names(), " or ")));
     command->callback([options] { run_forward(*options); });
 }
 

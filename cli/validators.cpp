@@ -3,11 +3,11 @@
 #include "kernels/dtype.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <vector>
 
 namespace flashwright {
 
@@ -20,10 +20,15 @@ CLI::Option *add_file_option(CLI::App &command, const std::string &name, std::st
     return command.add_option(name, path, what)->check(not_empty())->type_name("F");
 }
 
-void take_cpu_dtypes(CLI::Option *option) {
+std::vector<std::string> cpu_dtype_names() {
     std::vector<std::string> names;
     for (const Dtype &dtype : kDtypes)
         if (dtype.on_cpu) names.emplace_back(dtype.name);
+    return names;
+}
+
+void take_cpu_dtypes(CLI::Option *option) {
+    const std::vector<std::string> names = cpu_dtype_names();
     option->check(CLI::IsMember(names).description(""))->type_name(fmt::format("{}", fmt::join(names, "|")));
 }
 

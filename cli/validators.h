@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 namespace flashwright {
 
@@ -11,6 +12,9 @@ CLI::Validator not_empty();
 
 // An option that names a file.
 CLI::Option *add_file_option(CLI::App &command, const std::string &name, std::string &path, const std::string &what);
+
+// Of dtypes that have CPU kernels.
+std::vector<std::string> cpu_dtype_names();
 
 // Takes the names of dtypes that have CPU kernels, and shows them in the help.
 void take_cpu_dtypes(CLI::Option *option);
