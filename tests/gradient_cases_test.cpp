@@ -44,7 +44,7 @@ class GradientCases : public GradientTest {
         EXPECT_TRUE(gradients_match(p, expected_backward(p.forward, p.dout.values()))) << p.describe();
     }
     void expect(const Tensor &actual, const std::vector<double> &expected) const {
-        EXPECT_TRUE(values_match(actual.values(), expected, gradient_tolerance(dtype())));
+        EXPECT_TRUE(stored_values_match(dtype(), actual.values(), expected, gradient_tolerance(dtype())));
     }
 };
 
@@ -177,8 +177,8 @@ TEST_P(GradientCases, AlibiFarFromTheDiagonal) {
     // lse is large, and so is the effect of its rounding on P.
     const double rounding = (dtype() == FLASHWRIGHT_F64 ? 1e-16 * 1e7 : 6e-8 * 64) * 20;
     const ReferenceGradient expected = expected_backward(p.forward, p.dout.values());
-    EXPECT_TRUE(values_match(p.dv.values(), expected.dv, rounding));
-    EXPECT_TRUE(values_match(p.dq.values(), expected.dq, rounding));
+    EXPECT_TRUE(stored_values_match(dtype(), p.dv.values(), expected.dv, rounding));
+    EXPECT_TRUE(stored_values_match(dtype(), p.dq.values(), expected.dq, rounding));
 }
 
 // A masked pair of a row and a key has no effect on each other's gradients, whatever they hold.

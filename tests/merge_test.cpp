@@ -166,7 +166,7 @@ TEST_P(Merge, StaysInsideItsBuffers) {
                                         {&guarded.lse_b, &sides.lse_b},
                                         {&guarded.out, &sides.out},
                                         {&guarded.lse, &sides.lse}}) {
-                    *to = Tensor(GetParam().dtype, from->shape(), {}, place);
+                    *to = Tensor(from->dtype(), from->shape(), {}, place);
                     const std::vector<double> values = from->values();
                     to->assign([&](std::int64_t n) { return values[static_cast<std::size_t>(n)]; });
                 }
