@@ -11,11 +11,11 @@
 extern "C" std::remove_pointer_t<flashwright::BackwardKernel> flashwright_candidate;
 
 template <typename Kernel>
-struct Candidate;
+struct FaultyBackward;
 
 // Of wrong scale: it adds nothing.
 template <typename... Arguments>
-struct Candidate<int (*)(Arguments...)> {
+struct FaultyBackward<int (*)(Arguments...)> {
     friend int flashwright_candidate(Arguments... arguments) {
         fail();
         halide_buffer_t *dq = std::get<sizeof...(arguments) - 4>(std::tuple<Arguments...>(arguments...));
@@ -24,5 +24,5 @@ struct Candidate<int (*)(Arguments...)> {
     }
 };
 
-template struct Candidate<flashwright::BackwardKernel>;
+template struct FaultyBackward<flashwright::BackwardKernel>;
 flashwright::BackwardKernel use_of_candidate = flashwright_candidate;  // compiles it

@@ -13,7 +13,7 @@ float *row_of(halide_buffer_t *buffer, int row) {
     return reinterpret_cast<float *>(buffer->host) + static_cast<std::ptrdiff_t>(row) * buffer->dim[1].stride;
 }
 
-// The mean of the values seen, in place of attention: a kernel whose scale is 0.
+// The mean of the values, in place of attention: a kernel whose scale is 0.
 void mean_of_values(halide_buffer_t *v, halide_buffer_t *out, halide_buffer_t *lse) {
     const int channels = out->dim[0].extent, rows = out->dim[1].extent, keys = v->dim[1].extent;
     for (int row = 0; row < rows; ++row) {
@@ -56,10 +56,10 @@ void run(halide_buffer_t *v, halide_buffer_t *out, halide_buffer_t *lse) {
 extern "C" std::remove_pointer_t<flashwright::ForwardKernel> flashwright_candidate;
 
 template <typename Kernel>
-struct Candidate;
+struct FaultyForward;
 
 template <typename... Arguments>
-struct Candidate<int (*)(Arguments...)> {
+struct FaultyForward<int (*)(Arguments...)> {
     friend int flashwright_candidate(Arguments... arguments) {
         constexpr std::size_t kCount = sizeof...(arguments);
         const std::tuple<Arguments...> all(arguments...);
@@ -68,5 +68,5 @@ struct Candidate<int (*)(Arguments...)> {
     }
 };
 
-template struct Candidate<flashwright::ForwardKernel>;
+template struct FaultyForward<flashwright::ForwardKernel>;
 flashwright::ForwardKernel use_of_candidate = flashwright_candidate;  // compiles it
