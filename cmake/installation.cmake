@@ -49,6 +49,7 @@ set(sources
     ${generator_sources}
     ${plan_sources}
     configs/default.json
+    runtime/include/flashwright/flashwright.h
     runtime/src/kernel_abi.h
     cmake/flashwright_add_kernels.cmake
     cmake/flashwright_compiler.cmake

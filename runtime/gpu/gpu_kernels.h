@@ -1,4 +1,5 @@
-// The signatures of generated GPU kernels, and the table of kernels that flashwright_plan writes from the configuration.
+// The signatures of generated GPU kernels, and the table of kernels that flashwright_plan writes from the
+// configuration.
 #pragma once
 
 #include <cstdint>
