@@ -144,7 +144,7 @@ TEST(ScoreTerms, ListsComposeInOrder) {
 // What every term of the list takes.
 TermArguments arguments_of_list() {
     TermArguments arguments;
-    arguments.numbers = {{"softcap", Expr(4.0)}, {"alibi_slope", Expr(0.5)}};
+    arguments.numbers = {{"softcap", Expr(4.0)}, {"alibi_slopes", Expr(0.5)}};
     const auto bias = [](const Expr &row, const Expr &key) { return bias_expr({row, key}); };
     const auto mask = [](const Expr &row, const Expr &key) { return mask_expr({row, key}); };
     arguments.matrices = {{"bias", {bias, 1}}, {"mask", {mask, 1}}};
