@@ -95,8 +95,8 @@ TEST(Registry, NamesSayWhatTheKernelsAre) {
     for (const KernelCase &kernel : all_kernels()) {
         EXPECT_TRUE(names.insert(kernel.name).second) << kernel.name << " is there twice";
         std::string prefix = kernel.op;
-        for (const char *term : {"softcap", "alibi", "bias", "mask"})
-            if (kernel.terms.count(term)) prefix += std::string("_") + term;
+        for (const ScoreTermRow &term : kScoreTerms)
+            if (kernel.terms.count(term.name)) prefix += std::string("_") + term.name;
         prefix += std::string("_") + name_of(kernel.dtype) + "_" + kernel.isa + "_";
         EXPECT_EQ(kernel.name.rfind(prefix, 0), 0u) << kernel.name << " does not begin with " << prefix;
     }
