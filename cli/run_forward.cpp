@@ -70,9 +70,9 @@ void run_forward(const ForwardOptions &options) {
     }
     std::vector<std::int64_t> rows = q.array().shape;
     rows.pop_back();
-    NpyArray lse = planned_array("lse", accumulation_dtype(dtype), rows);
+    NpyArray lse = planned_array(accumulation_dtype(dtype), rows);
     rows.push_back(v.array().shape.back());
-    NpyArray out = planned_array("out", dtype, rows);
+    NpyArray out = planned_array(dtype, rows);
 
     ScoreFiles files;
     flashwright_forward_args args = {q.tensor(),
@@ -82,8 +82,8 @@ void run_forward(const ForwardOptions &options) {
                                      tensor_of("lse", lse),
                                      score_options(options.attention, files)};
     check_call(args, options.attention);
-    allocate(lse);
-    allocate(out);
+    allocate("lse", lse);
+    allocate("out", out);
     args.softmax_lse.data = lse.data.get();
     args.out.data = out.data.get();
 

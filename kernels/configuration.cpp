@@ -20,7 +20,7 @@ const Dtype *read_dtype(const JsonNode &node) {
 }  // namespace
 
 unsigned read_terms(const JsonNode &node) {
-    if (node.json().is_string()) node.expect("an array of score terms, or \"all\"");
+    if (!node.json().is_array()) node.expect("an array of score terms");
     unsigned terms = 0;
     for (const JsonNode &element : node.elements()) {
         const auto *term =
@@ -120,6 +120,7 @@ KernelEntry read_kernel_entry(const JsonNode &node) {
     entry.op = op->op;
     entry.dtype = read_dtype(node["dtype"]);
     entry.isa = named_row(node["isa"], kIsas, [](const std::string &name) { return find_isa(name); });
+    if (node["terms"].json().is_string()) node["terms"].expect("an array of score terms, or \"all\"");
     entry.terms = read_terms(node["terms"]);
     if (entry.terms != 0 && !op->has_terms) node["terms"].expect("no score terms for " + std::string(op->name));
     for (const JsonNode &variant : node["variants"].elements()) entry.variants.push_back(read_variant(variant, entry));
@@ -136,12 +137,7 @@ KernelEntry read_kernel_entry(const JsonNode &node) {
 
 JsonNode read_header(JsonText &file) {
     const JsonNode root = file.root();
-    // GPU files of version 1 called it so.
-    if (root.has("version") && !root.has("schema_version")) {
-        root["version"].whole_number(1, 1);
-    } else {
-        root["schema_version"].whole_number(1, kConfigurationVersion);
-    }
+    root["schema_version"].whole_number(1, kConfigurationVersion);
     upgrade_configuration(file.json());
     root.expect_members({"schema_version", "kernels"}, {"comment", "machine", "toolchain", "evidence"});
     if (root.has("comment")) root["comment"].text();

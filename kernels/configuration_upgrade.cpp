@@ -88,12 +88,11 @@ void spell_out_terms(ordered_json &entry) {
 
 void upgrade_configuration(ordered_json &file) {
     if (!file.is_object()) return;
-    if (!file.contains("schema_version")) upgrade_gpu_configuration(file);
     const bool older = file.value("schema_version", 0) < kConfigurationVersion;
     const auto kernels = file.find("kernels");
     if (kernels != file.end() && kernels->is_array()) {
         for (ordered_json &entry : *kernels) {
-            spell_out_terms(entry);
+            if (entry.is_object() && entry.contains("isa")) spell_out_terms(entry);
             if (older) upgrade_entry(entry);
         }
     }

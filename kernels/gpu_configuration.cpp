@@ -131,6 +131,10 @@ std::string GpuKernelEntry::name_on(const GpuBackend &of) const {
 
 GpuConfiguration parse_gpu_configuration(const std::string &name, const std::string &text, const GpuBackend &backend) {
     JsonText file(name, text);
+    if (file.root().has("version") && !file.root().has("schema_version")) {
+        file.root()["version"].whole_number(1, 1);
+        upgrade_gpu_configuration(file.json());
+    }
     const JsonNode root = read_header(file);
     check_evidence(root);
     const Backends backends = backends_of_same_file(backend);

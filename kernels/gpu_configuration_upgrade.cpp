@@ -1,4 +1,4 @@
-// Version 1 of GPU files had other names of the version and, for a while, of threads_per_row.
+// Version 1 of GPU files calls schema_version `version`. Some of these files call threads_per_row `parts`.
 #include "configuration.h"
 
 namespace flashwright {

@@ -128,15 +128,16 @@ const GpuDevice kGpuDevices[] = {
                R"(};
 const int kGpuDeviceCount = sizeof(kGpuDevices) / sizeof(kGpuDevices[0]);
 
+// A last row ends each table, and is not counted: an array may not be empty.
 const GpuKernel kGpuKernels[] = {
 )" + forward_ +
-               R"(};
-const int kGpuKernelCount = sizeof(kGpuKernels) / sizeof(kGpuKernels[0]);
+               R"(    {}};
+const int kGpuKernelCount = sizeof(kGpuKernels) / sizeof(kGpuKernels[0]) - 1;
 
 const GpuBackwardKernel kGpuBackwardKernels[] = {
 )" + backward_ +
-               R"(};
-const int kGpuBackwardKernelCount = sizeof(kGpuBackwardKernels) / sizeof(kGpuBackwardKernels[0]);
+               R"(    {}};
+const int kGpuBackwardKernelCount = sizeof(kGpuBackwardKernels) / sizeof(kGpuBackwardKernels[0]) - 1;
 
 }  // namespace flashwright
 )";

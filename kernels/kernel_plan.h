@@ -21,7 +21,7 @@ std::string kernel_name(const KernelEntry &entry, const KernelVariant &variant);
 // The command line of the generator program for one kernel, without paths.
 std::string generator_arguments(const KernelEntry &entry, const KernelVariant &variant, const System &system);
 
-// Of them those that say which types the kernel has.
+// The arguments that name the types of the kernel.
 std::vector<std::string> type_arguments(const Dtype &dtype);
 
 // kernel_registry.cpp.

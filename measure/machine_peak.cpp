@@ -111,6 +111,7 @@ struct FmaPeak::Loop {
     int flops_per_iteration;
 };
 
+// Rows of isa.h with 256 or 512 bits have fused multiply-adds on x86.
 FmaPeak::FmaPeak(const std::string &isa, flashwright_dtype dtype, int threads) : threads_(threads) {
     static constexpr Loop kLoops[] = {
 #if defined(__x86_64__) || defined(__aarch64__)

@@ -115,26 +115,24 @@ std::string file_start(const NpyArray &array) {
 
 std::string shape_text(const std::vector<std::int64_t> &shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
-NpyArray planned_array(const std::string &name, flashwright_dtype dtype, std::vector<std::int64_t> shape) {
+NpyArray planned_array(flashwright_dtype dtype, std::vector<std::int64_t> shape) {
     NpyArray array;
     array.dtype = dtype;
     array.shape = std::move(shape);
-    std::size_t bytes = 0;
-    if (!byte_count(dtype, array.shape, &bytes)) {
-        throw std::runtime_error(fmt::format("{} {} is larger than any memory", name, shape_text(array.shape)));
-    }
     return array;
 }
 
-void allocate(NpyArray &planned) {
+void allocate(const std::string &name, NpyArray &planned) {
     std::size_t bytes = 0;
-    byte_count(planned.dtype, planned.shape, &bytes);
+    if (!byte_count(planned.dtype, planned.shape, &bytes)) {
+        throw std::runtime_error(fmt::format("{} {} is larger than any memory", name, shape_text(planned.shape)));
+    }
     planned.data = std::make_unique<std::byte[]>(bytes);
 }
 
 NpyArray new_array(const std::string &name, flashwright_dtype dtype, std::vector<std::int64_t> shape) {
-    NpyArray array = planned_array(name, dtype, std::move(shape));
-    allocate(array);
+    NpyArray array = planned_array(dtype, std::move(shape));
+    allocate(name, array);
     return array;
 }
 

@@ -20,9 +20,10 @@ struct NpyArray {
 
 std::string shape_text(const std::vector<std::int64_t> &shape);  // [2, 3]
 
-// An array in C order without memory. Throws std::runtime_error with this name if it is larger than any memory.
-NpyArray planned_array(const std::string &name, flashwright_dtype dtype, std::vector<std::int64_t> shape);
-void allocate(NpyArray &planned);  // zeroed
+// An array in C order without memory, and its memory, zeroed. Throws std::runtime_error with this name if it is larger
+// than any memory.
+NpyArray planned_array(flashwright_dtype dtype, std::vector<std::int64_t> shape);
+void allocate(const std::string &name, NpyArray &planned);
 NpyArray new_array(const std::string &name, flashwright_dtype dtype, std::vector<std::int64_t> shape);
 
 // A view of the array's own memory. Throws std::runtime_error with this name for a rank that no tensor has.

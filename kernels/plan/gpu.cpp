@@ -28,8 +28,11 @@ void plan_gpu(const Arguments &arguments) {
     std::string plan;
     std::set<std::string> files;
     std::vector<BackendConfiguration> backends;
+    std::set<std::string> names;
     for (const std::string &name : arguments.values("backend")) {
         const GpuBackend &backend = backend_of(name);
+        if (!names.insert(name).second)
+            throw ConfigurationError("FLASHWRIGHT_BACKENDS: expected each backend once, got " + name + " again");
         const std::string file = configuration_file_of(backend, arguments);
         backends.push_back({&backend, read_gpu_configuration(file, backend)});
         if (files.insert(file).second) plan += "file|" + file + "\n";

@@ -19,14 +19,18 @@
 
 #include <exception>
 #include <iostream>
+#include <stdexcept>
 
 int main(int argc, char **argv) {
     try {
         const flashwright::Arguments arguments(argc, argv);
-        if (arguments.value("kernels") == "gpu") {
+        const std::string kernels = arguments.value("kernels");
+        if (kernels == "gpu") {
             flashwright::plan_gpu(arguments);
-        } else {
+        } else if (kernels == "cpu") {
             flashwright::plan_cpu(arguments);
+        } else {
+            throw std::runtime_error("kernels: expected cpu or gpu, got " + kernels);
         }
         return 0;
     } catch (const std::exception &error) {

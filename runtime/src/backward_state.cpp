@@ -104,7 +104,8 @@ std::uint64_t BackwardSizes::shared_bytes(const BackwardProblem &problem) const 
         .add(kScratchAlignment, 2);
     for (const StridedTensor *tensor : {&problem.dq, &problem.dbias}) {
         if (!sums_apart || !tensor->given) continue;
-        bytes.add(element * tensor->shape[kBatch] * tensor->shape[kHead], tensor->shape[kRow], tensor->shape[kChannel]);
+        // The heads of all batch entries exist in memory, so their number fits 64 bits.
+        bytes.add(tensor->shape[kBatch] * tensor->shape[kHead], tensor->shape[kRow], element * tensor->shape[kChannel]);
     }
     return bytes.total();
 }

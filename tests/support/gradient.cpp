@@ -69,7 +69,7 @@ std::string GradientProblem::output_bytes() const {
         // The unit stands beside the values, so that all are measured by it.
         std::vector<double> values = actual.values(), wanted = expected;
         const flashwright_dtype dtype = problem.forward.dtype;
-        values.push_back(rounded_to(dtype, unit)), wanted.push_back(unit);
+        values.push_back(rounds(dtype) ? rounded_to(dtype, unit) : unit), wanted.push_back(unit);
         const auto result = stored_values_match(dtype, values, wanted, gradient_tolerance(dtype));
         if (!result) return ::testing::AssertionFailure() << name << ": " << result.message();
     }
