@@ -36,7 +36,8 @@ TEST(TunerConfigurations, VersionOneOfCpuFilesIsUpgraded) {
     const KernelEntry &entry = configuration.entries[0];
     std::vector<std::string> variants;
     for (const KernelVariant &variant : entry.variants) variants.push_back(variant.id + " " + variant.schedule->name());
-    EXPECT_EQ(variants, (std::vector<std::string>{"v0 rows", "generic generic", "decode_q1 decode", "decode_q4 decode"}));
+    EXPECT_EQ(variants,
+              (std::vector<std::string>{"v0 rows", "generic generic", "decode_q1 decode", "decode_q4 decode"}));
     EXPECT_EQ(entry.default_id, "decode_q1");
     ASSERT_EQ(entry.table.size(), 1U);
     EXPECT_EQ(entry.table[0].variant, "decode_q4");
