@@ -13,7 +13,7 @@ namespace {
 
 // The upper half of a float, rounded to nearest: 8 significant bits. No kernel of this build has such elements.
 struct Narrow {
-    std::uint16_t bits;
+    std::uint16_t bits = 0;
 
     Narrow() = default;
     explicit Narrow(float value) {
