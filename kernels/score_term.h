@@ -37,7 +37,7 @@ struct ScoreTermRow {
     bool uses_position;               // it depends on the distance between a row and a key
 };
 
-constexpr ScoreTermRow kScoreTerms[] = {
+inline constexpr ScoreTermRow kScoreTerms[] = {
     {kSoftcap, "softcap", {{{"softcap", InputKind::scalar, &flashwright_score_options::softcap}}}, false, false},
     {kAlibi,
      "alibi",
