@@ -102,7 +102,9 @@ class BackwardGenerator : public Generator<BackwardGenerator> {
         dbias(key, row) = Internal::make_const(type, 0);
         if (names_term(terms, "bias")) {
             for (GradientTile &code_path : code_paths) {
-                dbias(key, row) = code_path.dscores(key, row, code_path.instances.x)[code_path.dscores.outputs() - 1];
+                const FuncRef scores = code_path.dscores(key, row, code_path.instances.x);
+                // A term with a derivative makes two values, of which the last is the gradient of the final score.
+                dbias(key, row) = code_path.dscores.outputs() == 1 ? Expr(scores) : Expr(scores[1]);
             }
         }
         constrain_buffers();

@@ -3,6 +3,7 @@
 #include "configuration_values.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -167,7 +168,8 @@ std::string configuration_text_of(const std::string &file) {
     std::ifstream stream(file, std::ios::binary);
     std::ostringstream text;
     text << stream.rdbuf();
-    if (!stream) throw ConfigurationError(file + ": expected a file that can be read, got none");
+    if (!stream || std::filesystem::is_directory(file))
+        throw ConfigurationError(file + ": expected a file that can be read, got none");
     return text.str();
 }
 

@@ -4,7 +4,7 @@ namespace flashwright {
 namespace {
 
 // More than any machine has use for, and more than a compiler unrolls in a reasonable time.
-constexpr int kLargestBlockQ = 1024, kMostVectors = 64;
+constexpr int kLargestBlockQ = 1024, kMostVectors = 64, kLargestTranspose = 64;
 
 std::string number(int value) { return std::to_string(value); }
 
@@ -31,6 +31,7 @@ std::string check_block_k(const CpuTiles &t) {
 }
 
 std::string check_transpose_blocks(const CpuTiles &t) {
+    if (t.tile_d > kLargestTranspose) return broken_rule("tile_d", "at most " + number(kLargestTranspose), t.tile_d);
     if ((t.tile_d & (t.tile_d - 1)) == 0 && t.block_q % t.tile_d == 0) return {};
     return broken_rule("tile_d", "a power of two that divides block_q (" + number(t.block_q) + ")", t.tile_d);
 }

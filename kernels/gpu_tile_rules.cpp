@@ -11,6 +11,7 @@ constexpr int kWarp = 32, kVector = 4, kComputedBytes = 4;  // all is computed i
 constexpr int kWidestLoad = 16;                             // bytes
 constexpr int kMostRegisters = 255;                         // that an instruction can name
 constexpr int kMostRows = 256;       // of a thread block: all of them test the blocks of keys at its diagonal
+constexpr int kLargestBlock = 256;   // of keys or rows: the loop over a block is unrolled
 constexpr int kMostUnrolled = 6144;  // multiply-adds: about 128 KB of code in a loop, and seconds of ptxas
 constexpr int kFewestChannels = 32;  // of a thread that shares rows: it does the softmax of each of them
 
@@ -61,6 +62,8 @@ std::string channel_tile_rule(const char *name, int tile, const GpuTiles &tiles,
 std::string block_rule(const GpuTiles &tiles, const GpuTileContext &context) {
     if (context.pass == GpuPass::dbias && tiles.block_k < kVector)
         return broken_rule("block_k", "at least 4 in the pass of dbias, which stores by 4", tiles.block_k);
+    if (tiles.block_k > kLargestBlock)
+        return broken_rule("block_k", "at most " + text(kLargestBlock) + ", since blocks are unrolled", tiles.block_k);
     return {};
 }
 

@@ -118,8 +118,11 @@ class JsonBuilder : public nlohmann::json_sax<ordered_json> {
     }
 
     bool open(ordered_json value) {
+        constexpr std::size_t kMostLevels = 100;
         std::string pointer;
         ordered_json *placed = place(std::move(value), &pointer);
+        if (levels_.size() == kMostLevels)
+            throw ConfigurationError(text_.place(pointer) + ": expected at most 100 levels of arrays and objects");
         levels_.push_back({placed, pointer, {}});
         return true;
     }
@@ -137,6 +140,9 @@ class JsonBuilder : public nlohmann::json_sax<ordered_json> {
 };
 
 JsonText::JsonText(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {
+    // The parser would take it for the end of the text.
+    const std::size_t nul = text_.find('\0');
+    if (nul != std::string::npos) throw ConfigurationError(place_of(nul) + ": expected a text, got a byte of value 0");
     std::istringstream stream(text_);
     JsonBuilder builder(*this, stream);
     ordered_json::sax_parse(stream, &builder);

@@ -127,6 +127,12 @@ TEST(TunerConfigurations, MistakesInGpuFilesAreNamedWithTheirPlace) {
     }
 }
 
+TEST(TunerConfigurations, BytesOfValueZeroAndDeepNestingAreRefused) {
+    const std::string entries = R"({"schema_version": 2, "kernels": []})";
+    EXPECT_EQ(error_of(entries + '\0' + "junk"), "gpu.json:1:37: expected a text, got a byte of value 0");
+    EXPECT_EQ(error_of(std::string(101, '[')), "gpu.json:1:101: expected at most 100 levels of arrays and objects");
+}
+
 TEST(TunerConfigurations, MistakesAroundTheEntriesOfGpuFilesAreNamed) {
     EXPECT_EQ(error_of(R"({"kernels": []})"), R"(gpu.json:1:1: expected a member "schema_version", got none)");
     EXPECT_EQ(error_of(R"({"version": 2, "kernels": []})"),

@@ -74,6 +74,7 @@ for sums in dq dk dv dk+dv; do
     refused backward_gpu $cuda "tile_v: expected a multiple of 4, got 6" tile_v=6 sums=$sums
     refused backward_gpu $cuda "tile_v: expected a divisor of the 64 channels of a thread, got 12" tile_v=12 sums=$sums
 done
+refused forward_gpu $cuda "block_k: expected at most 256, since blocks are unrolled, got 300" block_k=300
 refused backward_gpu $cuda "block_k: expected at least 4 in the pass of dbias, which stores by 4, got 3" block_k=3 sums=dbias
 refused backward_gpu $cuda "sums: expected dq, dk, dv, dk+dv or dbias, got dx" sums=dx
 refused backward_gpu $cuda "dtype: expected float32 or float16, got int8" dtype=int8

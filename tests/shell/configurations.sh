@@ -32,6 +32,7 @@ refused "tile_d: expected a power of two that divides block_q (24), got 16" forw
 refused "tile_k: expected at most 64 vectors in row_vectors x tile_k, got 22" forward "${rows[@]}" tile_k=22
 refused "tile_v: expected at most 64 vectors in row_vectors x tile_v, got 22" forward "${rows[@]}" tile_v=22
 refused "block_q: expected less than the 8 lanes of a vector, got 8" forward "${decode[@]}" block_q=8
+refused "tile_d: expected at most 64, got 128" forward "${rows[@]}" block_q=384 tile_d=128
 refused "tile_d: expected the 8 lanes of a vector, got 4" forward "${decode[@]}" tile_d=4
 refused "row_vectors: expected 1 in a decode kernel, got 2" forward "${decode[@]}" row_vectors=2
 refused "tile_k: expected a multiple of the 8 lanes of a vector, got 4" forward "${decode[@]}" tile_k=4
