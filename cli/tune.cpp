@@ -211,7 +211,7 @@ void add_tune(CLI::App &app) {
     command->add_option("--isa", options.isas, "Instruction sets (default: the best of this CPU)")->type_name("NAME");
     command
         ->add_option("--budget", arguments->budget,
-                     "Total time, approximately (default 10m); for cuda the time of the search alone")
+                     "Total time, approximately (default 10m); for cuda it limits only the search")
         ->type_name("TIME");
     command->add_option("--candidates", options.candidates, "Maximum number of candidates per kernel")
         ->check(CLI::NonNegativeNumber.description(""))
@@ -229,7 +229,7 @@ void add_tune(CLI::App &app) {
                      "Search strategy: auto, exhaustive, random or local (default auto)")
         ->check(CLI::IsMember(strategy_names()).description(""))
         ->type_name("S");
-    command->add_option("--only", arguments->only, "Restrict a tile parameter to these values, as tile_d=8,16")
+    command->add_option("--only", arguments->only, "Restrict a tile parameter to these values, for example tile_d=8,16")
         ->type_name("P=V,…");
     command->add_option("--seed", options.seed, "Random seed (default 1)")->type_name("N");
     command->add_option("--jobs", options.jobs, "Parallel compilations (default: one per processor)")
@@ -242,7 +242,7 @@ void add_tune(CLI::App &app) {
         ->type_name("S");
     command
         ->add_option("--run-limit", options.run_seconds,
-                     "Silence timeout of a candidate, in seconds (default: derived from the baseline's times)")
+                     "Seconds of silence after which a candidate counts as hung (default: from the baseline's times)")
         ->check(positive_and_finite())
         ->type_name("S");
     command->add_flag("--keep-duplicates", options.keep_duplicates,
