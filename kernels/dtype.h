@@ -19,7 +19,7 @@ struct Dtype {
     double forward_tolerance, gradient_tolerance;
 };
 
-constexpr Dtype kDtypes[] = {
+inline constexpr Dtype kDtypes[] = {
     {"f32", "f32", "float32", "<f4", 4, 23, true, true, 1e-5, 4e-5},
     {"f64", "f64", "float64", "<f8", 8, 52, true, false, 1e-12, 1e-11},
     {"f16", "f32", "float16", "<f2", 2, 10, false, true, 1e-5, 4e-5},

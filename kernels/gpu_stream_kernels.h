@@ -9,7 +9,7 @@ struct GpuStreamKernel {
     const char *name, *generator, *parameters;
 };
 
-constexpr GpuStreamKernel kCudaStreamKernels[] = {
+inline constexpr GpuStreamKernel kCudaStreamKernels[] = {
     {"copy_f32", "Copy", "copy_cuda_f32", "copy_gpu", " from.type=float32"},
     {"copy_shared_rows_f32", "Copy", "copy_shared_rows_cuda_f32", "copy_gpu", " from.type=float32 shared_rows=true"},
     {"copy_f16", "Copy", "copy_cuda_f16", "copy_gpu", " from.type=uint16"},

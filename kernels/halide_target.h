@@ -12,16 +12,17 @@ struct Processor {
     const char *alias;  // another name that CMake has for it
     const char *halide;
 };
-constexpr Processor kProcessors[] = {{"x86_64", "amd64", "x86-64"},
-                                     {"aarch64", "arm64", "arm-64"},
-                                     {"riscv64", "", "riscv-64"},
-                                     {"wasm32", "", "wasm-32"}};
+inline constexpr Processor kProcessors[] = {{"x86_64", "amd64", "x86-64"},
+                                            {"aarch64", "arm64", "arm-64"},
+                                            {"riscv64", "", "riscv-64"},
+                                            {"wasm32", "", "wasm-32"}};
 
 struct System {
     const char *name;  // as CMAKE_SYSTEM_NAME
     const char *halide;
 };
-constexpr System kSystems[] = {{"Linux", "linux"}, {"Darwin", "osx"}, {"Windows", "windows"}, {"WASI", "wasmrt"}};
+inline constexpr System kSystems[] = {
+    {"Linux", "linux"}, {"Darwin", "osx"}, {"Windows", "windows"}, {"WASI", "wasmrt"}};
 
 // Null for a name that is none; case does not matter in the name of a processor.
 const Processor *find_processor(const std::string &name);

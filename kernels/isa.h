@@ -17,7 +17,7 @@ struct Isa {
 
 // Of one processor, the worst first. `cpu_features` lists all that code generation may use, not only the feature that
 // names the row.
-constexpr Isa kIsas[] = {
+inline constexpr Isa kIsas[] = {
     {"baseline", "any CPU of this architecture", "x86_64", 128, 16, "", ""},
     {"sse41", "SSE4.1, 128-bit vectors", "x86_64", 128, 16, "-sse41", "ssse3,sse4.1"},
     {"avx2", "AVX2 with FMA, 256-bit vectors", "x86_64", 256, 16, "-sse41-avx-avx2-f16c-fma",

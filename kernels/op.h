@@ -14,10 +14,10 @@ struct OpRow {
     bool has_terms;  // kernels are compiled for a set of score terms
 };
 
-constexpr OpRow kOps[] = {{Op::forward, "forward", true},
-                          {Op::backward, "backward", true},
-                          {Op::merge, "merge", false},
-                          {Op::step, "step", false}};
+inline constexpr OpRow kOps[] = {{Op::forward, "forward", true},
+                                 {Op::backward, "backward", true},
+                                 {Op::merge, "merge", false},
+                                 {Op::step, "step", false}};
 
 // Null for a name that is no operation's.
 constexpr const OpRow *find_op(std::string_view name) {
@@ -44,10 +44,10 @@ struct ScheduleName {
     const char *name;
 };
 
-constexpr ScheduleName kScheduleNames[] = {{Schedule::rows, "rows"},
-                                           {Schedule::decode, "decode"},
-                                           {Schedule::generic, "generic"},
-                                           {Schedule::blocks, "blocks"}};
+inline constexpr ScheduleName kScheduleNames[] = {{Schedule::rows, "rows"},
+                                                  {Schedule::decode, "decode"},
+                                                  {Schedule::generic, "generic"},
+                                                  {Schedule::blocks, "blocks"}};
 
 constexpr const char *schedule_name(Schedule schedule) {
     for (const ScheduleName &row : kScheduleNames)

@@ -250,8 +250,32 @@ bool operator==(const KernelRequest &a, const KernelRequest &b) {
     return members(a) == members(b);
 }
 
+namespace {
+
+// Names the terms of the vocabulary.
+struct LacksTerm {
+    char text[160] = {};
+
+    constexpr LacksTerm() {
+        std::size_t end = 0;
+        const auto write = [&](const char *part) {
+            while (*part != '\0') text[end++] = *part++;
+        };
+        constexpr std::size_t kCount = sizeof(kScoreTerms) / sizeof(*kScoreTerms);
+        write("it lacks a score term (");
+        for (std::size_t n = 0; n < kCount; ++n) {
+            write(n == 0 ? "" : n + 1 < kCount ? ", " : " or ");
+            write(kScoreTerms[n].name);
+        }
+        write(") of the call");
+    }
+};
+constexpr LacksTerm kLacksTerm;
+
+}  // namespace
+
 const char *why_unsupported(const Kernel &kernel, const KernelRequest &request) {
-    if ((request.terms & ~kernel.terms) != 0) return "it lacks a score term of the call";
+    if ((request.terms & ~kernel.terms) != 0) return kLacksTerm.text;
     if (kernel.is_generic() || request.op != Op::forward) return nullptr;
     if (request.generic_only) return "key_block is given";
     if (request.seqlen_k < kernel.tiles.tile_k) return "seqlen_k is less than its tile_k";

@@ -68,10 +68,10 @@ std::vector<KernelCase> runnable_kernels(const std::string &op) {
 std::string refusal(const KernelCase &kernel, const Problem &problem) {
     if (problem.dtype != kernel.dtype) return "dtype";
     const auto lacks = [&](bool needed, const char *term) { return needed && kernel.terms.count(term) == 0; };
-    const bool lacks_term = lacks(problem.options.softcap > 0, "softcap") ||
-                            lacks(problem.alibi_slopes.given(), "alibi") || lacks(problem.bias.given(), "bias") ||
-                            lacks(problem.mask.given(), "mask");
-    if (lacks_term) return "score term";
+    if (lacks(problem.options.softcap > 0, "softcap")) return "softcap";
+    if (lacks(problem.alibi_slopes.given(), "alibi")) return "alibi";
+    if (lacks(problem.bias.given(), "bias")) return "bias";
+    if (lacks(problem.mask.given(), "mask")) return "mask";
     if (kernel.generic) return "";
     if (problem.shape.seqlen_k < kernel.tile_k) return "seqlen_k";
     if (problem.shape.head_dim < kernel.tile_d) return "head_dim";

@@ -1,11 +1,9 @@
 // Forward kernels that must never win.
+#include "candidate_symbol.h"
 #include "fault.h"
 #include "runtime/src/kernel_abi.h"
 
 #include <HalideRuntime.h>
-
-#include <tuple>
-#include <type_traits>
 
 namespace {
 
@@ -25,7 +23,7 @@ void mean_of_values(halide_buffer_t *v, halide_buffer_t *out, halide_buffer_t *l
     }
 }
 
-void run(halide_buffer_t *v, halide_buffer_t *out, halide_buffer_t *lse) {
+void write(halide_buffer_t *v, halide_buffer_t *out, halide_buffer_t *lse) {
     const int rows = out->dim[1].extent;
     fail();
     switch (FAULT) {
@@ -50,23 +48,16 @@ void run(halide_buffer_t *v, halide_buffer_t *out, halide_buffer_t *lse) {
     }
 }
 
-}  // namespace
-
-// Its arguments depend on the list of score terms. The function is a friend, since only a template can name them.
-extern "C" std::remove_pointer_t<flashwright::ForwardKernel> flashwright_candidate;
-
-template <typename Kernel>
-struct FaultyForward;
-
-template <typename... Arguments>
-struct FaultyForward<int (*)(Arguments...)> {
-    friend int flashwright_candidate(Arguments... arguments) {
-        constexpr std::size_t kCount = sizeof...(arguments);
-        const std::tuple<Arguments...> all(arguments...);
-        run(std::get<3>(all), std::get<kCount - 2>(all), std::get<kCount - 1>(all));
-        return 0;
+struct FaultyForward {
+    template <typename Arguments>
+    static void run(const Arguments &all) {
+        constexpr std::size_t kCount = std::tuple_size_v<Arguments>;
+        write(std::get<3>(all), std::get<kCount - 2>(all), std::get<kCount - 1>(all));
     }
 };
 
-template struct FaultyForward<flashwright::ForwardKernel>;
+}  // namespace
+
+extern "C" std::remove_pointer_t<flashwright::ForwardKernel> flashwright_candidate;
+template struct CandidateSymbol<flashwright::ForwardKernel, FaultyForward>;
 flashwright::ForwardKernel use_of_candidate = flashwright_candidate;  // compiles it
